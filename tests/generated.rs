@@ -3,8 +3,8 @@
 
 use splatcheck::mutants::class::{Class, classes};
 use splatcheck::mutants::generated::equivalent::Argued;
-use splatcheck::mutants::generated::hunt::hunt;
 use splatcheck::mutants::generated::report::{score, survivors};
+use splatcheck::mutants::generated::run_mutants::run_mutants;
 use splatcheck::mutants::generated::sample::Drawn;
 use splatcheck::mutants::generated::{Fate, Record, Source, sample, subjects};
 use splatcheck_emulator::mutate::Mutation;
@@ -49,7 +49,8 @@ fn a_fixed_sample_has_these_survivors() {
     let names = splatcheck_workloads::all().into_iter().map(|workload| workload.name());
     let argued = Argued::read_all(&root().join("tests/mutants"), names);
     let argued = argued.expect("the arguments can be read");
-    let hunted = hunt(&subjects, &drawn, &cases(), &argued, &|| ()).expect("the emulator works");
+    let hunted =
+        run_mutants(&subjects, &drawn, &cases(), &argued, &|| ()).expect("the emulator works");
     assert!(hunted.false_alarms.is_empty(), "false alarms: {:?}", hunted.false_alarms);
     assert_eq!(
         Argued::refuted(&hunted.records),
@@ -82,8 +83,8 @@ fn a_mutant_of_one_launch_leaves_the_other_as_it_is() {
     });
     let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     let argued = Argued::read(Path::new("no such file")).expect("none");
-    let hunt = || hunt(&subjects, &drawn, &cases(), &argued, &|| ());
-    let records = one_thread.install(hunt).expect("the emulator works").records;
+    let run_mutants = || run_mutants(&subjects, &drawn, &cases(), &argued, &|| ());
+    let records = one_thread.install(run_mutants).expect("the emulator works").records;
     assert!(matches!(records[0].fate, Fate::Killed { .. }), "{records:?}");
     assert!(matches!(records[1].fate, Fate::Survived { .. }), "{records:?}");
 }

@@ -82,7 +82,7 @@ fn outputs(expectation: &Expectation) -> Tensors {
             OutputBound::Interval(all) => Data::F32(all.iter().map(|x| single(x.0)).collect()),
             OutputBound::Sum(all) => Data::F32(all.iter().map(|x| single(x.value)).collect()),
             OutputBound::OneOf(all) => integers(&all.oracle),
-            OutputBound::Follows(all) => integers(&all.oracle),
+            OutputBound::DerivedFrom(all) => integers(&all.oracle),
         };
         outputs.array(output.name, &output.shape, data).expect("its own shape");
     }

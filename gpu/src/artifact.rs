@@ -95,7 +95,7 @@ impl Build {
         setting: Option<Setting>,
         sizes: &Sizes,
     ) -> Vec<Artifact> {
-        let twice = stage.own_launches(setting.map(|setting| setting.reduction));
+        let twice = stage.extra_launches(setting.map(|setting| setting.reduction));
         let second =
             twice.and_then(|twice| twice.second).map(|second| self.artifact(second, None, sizes));
         [self.artifact(stage, setting, sizes)].into_iter().chain(second).collect()
@@ -116,7 +116,7 @@ pub fn all() -> Vec<Artifact> {
 fn rows() -> impl Iterator<Item = &'static StageSpec> {
     let stages = Stage::all().map(Stage::spec);
     let with_second = |stage: &'static StageSpec| {
-        [stage].into_iter().chain(stage.own_launches.iter().filter_map(|t| t.second))
+        [stage].into_iter().chain(stage.extra_launches.iter().filter_map(|t| t.second))
     };
     [&PROBE].into_iter().chain(stages.flat_map(with_second))
 }
@@ -213,7 +213,7 @@ impl Artifact {
     pub fn judged(&self) -> Option<(Stage, Option<Reduction>)> {
         let second = |stage: &Stage| {
             let twice = stage
-                .own_launches
+                .extra_launches
                 .iter()
                 .find(|twice| twice.second.is_some_and(|second| second.name == self.stage));
             twice.map(|twice| (*stage, Some(twice.reduction)))

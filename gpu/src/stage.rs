@@ -14,7 +14,7 @@ mod steps;
 mod work;
 
 pub use buffer::{Buffer, Buffers};
-pub use launches::OwnLaunches;
+pub use launches::ExtraLaunches;
 pub use record::{Language, Param, Value};
 pub use shape::{Dim, Sizes};
 pub use steps::LoopRun;
@@ -237,7 +237,7 @@ pub struct StageSpec {
     /// The kernels in PTX.
     pub ptx: Ptx,
     /// Its reductions that have launches of their own.
-    pub own_launches: &'static [OwnLaunches],
+    pub extra_launches: &'static [ExtraLaunches],
     /// What shapes do not say: whether the values would lead a kernel outside of an array, or are
     /// more than it is written for. Other values are not judged; NaN and infinities are inputs.
     pub check: fn(&Tensors, &Sizes) -> Result<(), EngineError>,

@@ -19,8 +19,8 @@ use splatcheck_gpu::source_lines::{Origin, SourceLine, SourceLines};
 use splatcheck_gpu::{EngineError, Setting};
 use splatcheck_judge::campaign::once::once;
 use splatcheck_judge::campaign::{Fault, Finding, Item, Place};
-use splatcheck_judge::effort::Effort;
 use splatcheck_judge::engines::Emulation;
+use splatcheck_judge::work_budget::WorkBudget;
 use splatcheck_judge::workload::{CaseError, Job};
 use std::mem::discriminant;
 
@@ -158,7 +158,7 @@ fn fewer(
     mut traces: Vec<Trace>,
     same: &dyn Fn(&Fault) -> bool,
 ) -> Vec<Trace> {
-    let mut effort = Effort::default();
+    let mut effort = WorkBudget::default();
     let cost = rerun.job.words() + traces.iter().map(Vec::len).sum::<usize>();
     for number in (0..traces.len()).rev() {
         let mut all = traces.clone();

@@ -109,7 +109,7 @@ pub enum UserProgram {
     Manifest(Arc<ManifestKernel>),
 }
 
-/// See the module.
+/// A kernel of the user's own, with the interface of ours or a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserKernel {
     /// The program.

@@ -14,7 +14,7 @@ use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::{project_scene, render_backward};
 use splatcheck_reference::splat::synthetic::frustum;
 use splatcheck_reference::splat::view::{LossView, RasterView};
-use splatcheck_reference::splat::{Lens, backward, bounds};
+use splatcheck_reference::splat::{CameraParams, backward, bounds};
 use std::hint::black_box;
 
 /// Threads that the runs use.
@@ -62,7 +62,7 @@ fn main() {
         let raster = rasterize::<f64>(&view);
         let loss = scene.camera_slices(0).loss(&raster);
         let gradients = backward::rasterize::rasterize::<f64>(&view, &loss);
-        let lens = Lens::new(&scene.cameras[0], [width, height], &convention);
+        let lens = CameraParams::new(&scene.cameras[0], [width, height], &convention);
         let times = [
             ms(|| project_scene(&scene, 0, &convention)),
             ms(|| rasterize::<f64>(&view)),

@@ -32,9 +32,9 @@ pub(crate) use bounded::Decided;
 pub use dual::Dual;
 pub use elementary::{exp, ln};
 pub(crate) use extra::rounded;
-pub use extra::{Extra, ExtraRoundings, NoRoundings, Roundings, Spellings};
+pub use extra::{EvaluationOrders, Extra, ExtraRoundings, NoRoundings, Roundings};
 pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
-pub use numbers::{Arith, LaneJob, Lanes, Scalar, Truth, Walk};
+pub use numbers::{Arith, LaneJob, Lanes, Scalar, Tristate, Vectorized};
 #[cfg(test)]
 pub(crate) use perturbed::{Luck, Perturbed, seed as perturb};
 #[cfg(test)]

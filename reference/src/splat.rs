@@ -34,6 +34,6 @@ pub use camera::Camera;
 pub use convention::Convention;
 pub use formulation::Formulation;
 pub use project::{
-    Lens, OnImage, Projection, Projections, project_on_image, project_splats, rotation,
+    CameraParams, OnImage, Projection, Projections, project_on_image, project_splats, rotation,
 };
 pub use scene::{Colors, Gaussians, Scene};

@@ -1,6 +1,6 @@
 //! The oracle's results on a few scenes as hashes, to compare between builds and processors.
 
-use splatcheck_reference::arithmetic::{Bounded, Ieee, Model, Scalar, Walk, WgslExpZero};
+use splatcheck_reference::arithmetic::{Bounded, Ieee, Model, Scalar, Vectorized, WgslExpZero};
 use splatcheck_reference::splat::bounds::{self, GradientBounds, RasterBounds};
 use splatcheck_reference::splat::rasterize::{Raster, rasterize};
 use splatcheck_reference::splat::render::{Gradients, project_scene, render_backward};
@@ -88,7 +88,7 @@ fn line(name: &str, forward: u64, backward: u64) -> String {
 }
 
 /// From the scene to its images and back.
-fn composition<S: Walk>(name: &str, scene: &Scene<f32>, convention: &Convention) -> String {
+fn composition<S: Vectorized>(name: &str, scene: &Scene<f32>, convention: &Convention) -> String {
     let scene = scene.map(S::from_f32);
     let g: Gradients<S> = render_backward(&scene, convention).expect("few pairs");
     let forward = Fnv::of(g.rasters.iter().flat_map(raster));

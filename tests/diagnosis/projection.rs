@@ -8,7 +8,7 @@ use splatcheck_judge::judge::{Arithmetic, OutputBound};
 use splatcheck_judge::workload::AnyCase;
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::project_scene;
-use splatcheck_reference::splat::{Formulation, Lens, backward};
+use splatcheck_reference::splat::{CameraParams, Formulation, backward};
 use splatcheck_tests::{Defect, Mirror};
 use splatcheck_workloads::splat::case::Case;
 use splatcheck_workloads::splat::contract::{Contract, Level, diagnose_job};
@@ -146,7 +146,7 @@ fn detached(case: &Case) -> Vec<f32> {
         let mut gradients = backward::rasterize::rasterize::<f64>(&view, &loss);
         gradients.v_colors.fill(0.0);
         let size = [scene.width, scene.height];
-        let lens = Lens::new(&scene.cameras[camera], size, &case.convention);
+        let lens = CameraParams::new(&scene.cameras[camera], size, &case.convention);
         let one = backward::project::project(&scene.gaussians, &lens, &gradients, &case.convention);
         sum.iter_mut().zip(one.v_means.as_flattened()).for_each(|(sum, x)| *sum += x);
     }

@@ -10,7 +10,7 @@ use splatcheck_reference::grid::{DenseStride, Encoding, EntriesRule, Grid, Growt
 use splatcheck_workloads::grid::Grids;
 use splatcheck_workloads::grid::case::{Case, LevelTable, Points};
 use splatcheck_workloads::grid::gate::Gate;
-use splatcheck_workloads::grid::growth::{GrowthCase, TableGrowth};
+use splatcheck_workloads::grid::growth::{LevelTableCase, TableGrowth};
 use std::sync::Arc;
 
 type Array = (
@@ -172,9 +172,9 @@ fn all() -> Vec<Wrong<Case>> {
 }
 
 /// The numbers that a level table follows from. Of other numbers of levels there are other outputs.
-fn of_tables() -> Vec<Wrong<GrowthCase>> {
+fn of_tables() -> Vec<Wrong<LevelTableCase>> {
     let of = |input, by, change: fn(&mut TableGrowth)| {
-        Wrong::new(input, by, move |case: &mut GrowthCase| change(&mut case.numbers))
+        Wrong::new(input, by, move |case: &mut LevelTableCase| change(&mut case.numbers))
     };
     vec![
         of("coarsest", "1", |case| case.growth.coarsest = 1),
@@ -197,7 +197,7 @@ fn of_tables() -> Vec<Wrong<GrowthCase>> {
 #[test]
 fn the_main_job_sees_every_number_of_a_level_table() {
     let drawn = main_job(&Grids, 25);
-    let of = |case: &AnyCase| case.as_any().downcast_ref::<GrowthCase>().cloned();
+    let of = |case: &AnyCase| case.as_any().downcast_ref::<LevelTableCase>().cloned();
     let cases: Vec<_> = drawn.iter().filter_map(of).collect();
     let TableGrowth { sizes: _, dense_stride: _, growth } = &cases[0].numbers;
     let Growth {

@@ -5,7 +5,7 @@ use super::{CudaEngine, Record, arguments, config};
 use crate::engine::{EngineError, Work};
 use crate::ptx_host::{Prepared, PtxJob};
 use crate::reduction::Setting;
-use crate::stage::{OwnLaunches, Role, Sizes};
+use crate::stage::{ExtraLaunches, Role, Sizes};
 use crate::stages::Stage;
 use crate::tensor::Tensors;
 use crate::timing::Timing;
@@ -23,7 +23,7 @@ impl CudaEngine {
     ) -> Result<Timing, EngineError> {
         let mut milliseconds = Vec::with_capacity(work.settings.len());
         for &setting in work.settings {
-            let twice = stage.spec().own_launches(setting.map(|setting| setting.reduction));
+            let twice = stage.spec().extra_launches(setting.map(|setting| setting.reduction));
             milliseconds.push(match twice {
                 None => {
                     let job = PtxJob { stage: stage.spec(), inputs: work.inputs, sizes, setting };
@@ -46,7 +46,7 @@ impl CudaEngine {
     /// derives and what lies between them is not counted.
     fn times_of_own(
         &mut self,
-        twice: &OwnLaunches,
+        twice: &ExtraLaunches,
         (inputs, setting): (&Tensors, Option<Setting>),
         repeats: u32,
     ) -> Result<Vec<f32>, EngineError> {

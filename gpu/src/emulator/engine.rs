@@ -73,7 +73,7 @@ pub struct EmulatorEngine {
     /// Of the launch that followed, if one did.
     second_report: Report,
     trace: Trace,
-    /// Those of the latest run, one for each launch.
+    /// The traces of the latest run, one for each launch.
     traces: Vec<Trace>,
     /// What the launches of a run follow in place of the schedule, one for each; none for the schedule.
     decisions: Vec<Trace>,
@@ -203,7 +203,7 @@ impl EmulatorEngine {
         &self.report
     }
 
-    /// What the launch that followed it did ([`crate::stage::OwnLaunches`]); nothing where none did.
+    /// What the launch that followed it did ([`crate::stage::ExtraLaunches`]); nothing where none did.
     #[must_use]
     pub fn second_report(&self) -> &Report {
         &self.second_report

@@ -61,7 +61,7 @@ fn in_cuda(param: &Param) -> String {
 
 #[test]
 fn settings_lie_where_the_cuda_kernels_look() {
-    let second = |stage: Stage| stage.spec().own_launches.iter().filter_map(|twice| twice.second);
+    let second = |stage: Stage| stage.spec().extra_launches.iter().filter_map(|twice| twice.second);
     for stage in Stage::all().map(Stage::spec).chain(Stage::all().flat_map(second)) {
         let name = stage.name;
         let ours: Vec<_> =

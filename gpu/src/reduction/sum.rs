@@ -170,11 +170,11 @@ impl Sends {
 pub struct Adding {
     /// Lanes that contribute.
     lanes: u64,
-    /// Those of the workgroup with the most.
+    /// The same of the workgroup that has the most.
     most_lanes: u64,
     /// Values that leave the registers.
     sent: u64,
-    /// Those of the workgroup with the most.
+    /// The same of the workgroup that has the most.
     most_sent: u64,
     /// Workgroups with a lane that contributes.
     workgroups: u64,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// The launches of a reduction, where they are not the stage's own.
 #[derive(Debug)]
-pub struct OwnLaunches {
+pub struct ExtraLaunches {
     /// The reduction.
     pub reduction: Reduction,
     /// It reads the stage's inputs and what the host derives, and writes what the second reads, or the
@@ -26,7 +26,7 @@ pub struct OwnLaunches {
     pub derive: fn(&Tensors) -> Result<Tensors, TensorError>,
 }
 
-impl OwnLaunches {
+impl ExtraLaunches {
     /// The inputs of the first launch, from the stage's and what was derived from them.
     pub(crate) fn of_first(
         &self,
@@ -97,14 +97,14 @@ fn taken(row: &StageSpec, sources: &[&Tensors]) -> Result<Tensors, TensorError> 
 impl StageSpec {
     /// The launches of a reduction that has its own.
     #[must_use]
-    pub fn own_launches(&self, reduction: Option<Reduction>) -> Option<&'static OwnLaunches> {
-        self.own_launches.iter().find(|twice| Some(twice.reduction) == reduction)
+    pub fn extra_launches(&self, reduction: Option<Reduction>) -> Option<&'static ExtraLaunches> {
+        self.extra_launches.iter().find(|twice| Some(twice.reduction) == reduction)
     }
 
     /// The row of the launch that runs the kernels of a reduction: the first of two, or the stage's own.
     #[must_use]
     pub fn launched(&'static self, reduction: Option<Reduction>) -> &'static Self {
-        self.own_launches(reduction).map_or(self, |twice| twice.first)
+        self.extra_launches(reduction).map_or(self, |twice| twice.first)
     }
 
     /// Runs every job with every one of its settings, in as many launches as each takes; `run` launches
@@ -117,12 +117,12 @@ impl StageSpec {
         work: &[Work<'_>],
         mut run: impl FnMut(&'static Self, &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError>,
     ) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        if self.own_launches.is_empty() {
+        if self.extra_launches.is_empty() {
             return run(self, work);
         }
-        let asked = |twice: Option<&'static OwnLaunches>| -> Vec<Vec<Option<Setting>>> {
+        let asked = |twice: Option<&'static ExtraLaunches>| -> Vec<Vec<Option<Setting>>> {
             let is = |setting: &Option<Setting>| {
-                let found = self.own_launches(setting.map(|setting| setting.reduction));
+                let found = self.extra_launches(setting.map(|setting| setting.reduction));
                 found.map(|found| found.reduction) == twice.map(|twice| twice.reduction)
             };
             let of_job = |job: &Work<'_>| job.settings.iter().copied().filter(|s| is(s)).collect();
@@ -138,7 +138,7 @@ impl StageSpec {
         };
         let settings = asked(None);
         keep(&settings, run(self, &with(work.iter().map(|job| job.inputs), &settings))?);
-        for twice in self.own_launches {
+        for twice in self.extra_launches {
             let settings = asked(Some(twice));
             if settings.iter().any(|settings| !settings.is_empty()) {
                 keep(&settings, twice.run(work, &settings, &mut run)?);

@@ -37,7 +37,7 @@ pub enum Value {
     Threshold,
     /// What follows from the sizes.
     Computed(fn(&Sizes) -> usize),
-    /// So many words that nobody reads.
+    /// Words that nobody reads, as many as this.
     Unused(usize),
 }
 

@@ -7,7 +7,7 @@ use std::fmt::{self, Write as _};
 /// One dimension of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dim {
-    /// So many.
+    /// A fixed number.
     Const(usize),
     /// As many as the size with this symbol.
     Symbol(&'static str),

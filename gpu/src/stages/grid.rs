@@ -196,7 +196,7 @@ static FORWARD: StageSpec = StageSpec {
         forward_steps,
     ),
     ptx: Ptx { buffers: FORWARD_BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check: check::check,
 };
 
@@ -266,7 +266,7 @@ static BACKWARD: StageSpec = StageSpec {
         backward_steps,
     ),
     ptx: Ptx { buffers: BACKWARD_BUFFERS },
-    own_launches: &[per_key::LAUNCHES],
+    extra_launches: &[per_key::LAUNCHES],
     check: check::check,
 };
 
@@ -317,7 +317,7 @@ static BACKWARD_INPUT: StageSpec = StageSpec {
         backward_input_steps,
     ),
     ptx: Ptx { buffers: BACKWARD_INPUT_BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check: check::check,
 };
 

@@ -35,7 +35,7 @@ pub static PROBE: StageSpec = StageSpec {
         loop_steps: |_| Ok(0),
     },
     ptx: Ptx { buffers: Buffers { inputs: &[], outputs: &[] } },
-    own_launches: &[],
+    extra_launches: &[],
     check: |_, _| Ok(()),
 };
 
@@ -63,7 +63,7 @@ pub static LOOPS: StageSpec = StageSpec {
         loop_steps: |_| Ok(0),
     },
     ptx: Ptx { buffers: Buffers { inputs: &[], outputs: &[] } },
-    own_launches: &[],
+    extra_launches: &[],
     check: |_, _| Ok(()),
 };
 

@@ -101,7 +101,7 @@ static SCATTER_SPEC: StageSpec = StageSpec {
         loop_steps,
     },
     ptx: Ptx { buffers: BUFFERS },
-    own_launches: &[per_key::LAUNCHES],
+    extra_launches: &[per_key::LAUNCHES],
     check,
 };
 

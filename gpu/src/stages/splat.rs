@@ -13,7 +13,7 @@ mod shared;
 mod steps;
 #[cfg(test)]
 pub(crate) mod tests;
-mod twice;
+mod two_launches;
 mod typed;
 mod whole;
 
@@ -113,7 +113,7 @@ static RASTERIZE_SPEC: StageSpec = StageSpec {
         loop_steps: steps::rasterize,
     },
     ptx: Ptx { buffers: RASTERIZE_BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check: check::forward,
 };
 
@@ -268,7 +268,7 @@ static PROJECT_SPEC: StageSpec = StageSpec {
             ],
         },
     },
-    own_launches: &[],
+    extra_launches: &[],
     check: check::projection,
 };
 
@@ -335,7 +335,7 @@ static PROJECT_BACKWARD_SPEC: StageSpec = StageSpec {
             ],
         },
     },
-    own_launches: &[],
+    extra_launches: &[],
     check: check::projection,
 };
 

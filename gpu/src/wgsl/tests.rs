@@ -13,7 +13,7 @@ fn parse(stage: &StageSpec, variant: Variant) -> Module {
 
 /// Every row that is launched by its own name: the stages', the second launches' and the probes'.
 fn rows() -> impl Iterator<Item = &'static StageSpec> {
-    let second = |stage: Stage| stage.spec().own_launches.iter().filter_map(|twice| twice.second);
+    let second = |stage: Stage| stage.spec().extra_launches.iter().filter_map(|twice| twice.second);
     let probes: [&'static StageSpec; 2] = [&PROBE, &LOOPS];
     Stage::all().map(Stage::spec).chain(Stage::all().flat_map(second)).chain(probes)
 }

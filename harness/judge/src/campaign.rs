@@ -26,7 +26,7 @@ pub use hooks::{
     has_turn, smaller,
 };
 pub use item::Item;
-pub use rows::{EngineReport, Limited, Ratio, Row};
+pub use rows::{EngineReport, Ratio, Row, Unsupported};
 pub use run_stage::{Runs, tallies};
 
 use crate::judge::Arithmetic;
@@ -96,12 +96,12 @@ pub fn run_in_chunks(
         let mut started = Vec::new();
         for (number, contender) in contenders.into_iter().enumerate() {
             let (chunks, receiver) = sync_channel(AHEAD);
-            engines.push(Served {
+            engines.push(Worker {
                 chunks,
                 info: contender.engine.info().clone(),
                 stages: contender.stages.clone(),
             });
-            let desk = Desk { number, ask: Some(ask.clone()), chunks: receiver };
+            let desk = Inbox { number, ask: Some(ask.clone()), chunks: receiver };
             let start = threads::in_scope(scope, move || serve(contender, desk, hooks));
             started.push(start);
         }
@@ -121,13 +121,13 @@ pub fn run_in_chunks(
 }
 
 /// An engine as the caller's thread sees it.
-struct Served {
+struct Worker {
     chunks: SyncSender<Arc<Vec<Item>>>,
     info: DeviceInfo,
     stages: Vec<Stage>,
 }
 
-impl Served {
+impl Worker {
     /// Computes the bounds that the engine's outputs will be judged by.
     fn bounds(&self, item: &Item, chain: Chain) {
         let arithmetic = Arithmetic::of(&self.info);
@@ -141,14 +141,14 @@ impl Served {
 }
 
 /// The caller's thread as an engine sees it.
-struct Desk {
+struct Inbox {
     number: usize,
     /// None, when the engine was given up: dealt to it, the remaining cases would not be run.
     ask: Option<Sender<usize>>,
     chunks: Receiver<Arc<Vec<Item>>>,
 }
 
-impl Desk {
+impl Inbox {
     fn ask(&self) {
         if let Some(ask) = &self.ask {
             // The caller's thread hears nothing any more when all cases are out.
@@ -162,30 +162,30 @@ impl Desk {
 fn feed(
     (size, share): (usize, Share),
     mut cases: impl Iterator<Item = (AnyCase, usize)>,
-    engines: &[Served],
+    engines: &[Worker],
     asked: &Receiver<usize>,
     hooks: Hooks<'_>,
 ) -> Result<(), CampaignError> {
     loop {
-        let customers = match share {
+        let recipients = match share {
             Share::Everyone => engines.iter().collect(),
             // Fails when every engine was given up or its thread panicked; its report says so, or `join`.
             Share::Dealt => asked.recv().map_or(Vec::new(), |engine| vec![&engines[engine]]),
         };
         let chunk: Vec<_> = cases.by_ref().take(size).collect();
-        if chunk.is_empty() || customers.is_empty() {
+        if chunk.is_empty() || recipients.is_empty() {
             return Ok(());
         }
         let prepare = |(case, view): (AnyCase, usize)| {
             let wanted = |stage| hooks.policy.runs(stage, case.as_ref());
             let item = Item::of(Arc::clone(&case), view, &wanted)?;
             hooks.observer.prepared(&item);
-            customers.iter().for_each(|engine| engine.bounds(&item, hooks.chain));
+            recipients.iter().for_each(|engine| engine.bounds(&item, hooks.chain));
             Ok(item)
         };
         let items = chunk.into_par_iter().map(prepare).collect::<Result<Vec<_>, CaseError>>()?;
         let chunk = Arc::new(items);
-        for engine in customers {
+        for engine in recipients {
             // An engine's thread ends early only by a panic.
             let _ = engine.chunks.send(Arc::clone(&chunk));
         }
@@ -200,7 +200,7 @@ pub fn judge(contender: Contender<'_>, items: &[Item], hooks: Hooks<'_>) -> Engi
 }
 
 /// One engine's thread.
-fn serve(contender: Contender<'_>, mut desk: Desk, hooks: Hooks<'_>) -> EngineReport {
+fn serve(contender: Contender<'_>, mut desk: Inbox, hooks: Hooks<'_>) -> EngineReport {
     let mut judge = Judge::new(contender, hooks);
     (0..AHEAD).for_each(|_| desk.ask());
     while let Ok(chunk) = desk.chunks.recv() {

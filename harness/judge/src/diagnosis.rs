@@ -25,8 +25,8 @@ mod weigh;
 mod weighing;
 mod words;
 
-use crate::effort::Effort;
 use crate::judge::Expectation;
+use crate::work_budget::WorkBudget;
 use measured::Measured;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{Setting, TensorError, Tensors};
@@ -210,7 +210,7 @@ pub fn diagnose(
 
 /// Tests the hypotheses on checked outputs of a run, in their order: the simplest first; where the same kernel
 /// returned others just `before` for the same inputs, that it has added to those, too. To compute one costs
-/// `cost` words ([`Effort`]), and of a large case not all are. Of `only` some of them those are tested that
+/// `cost` words ([`WorkBudget`]), and of a large case not all are. Of `only` some of them those are tested that
 /// explained another run. `None` where no element lies outside its bounds.
 ///
 /// # Errors
@@ -248,7 +248,7 @@ pub fn weigh(
         }
     }
     let all = candidates.len() + hypotheses.len();
-    let (mut effort, mut left_out) = (Effort::default(), 0);
+    let (mut effort, mut left_out) = (WorkBudget::default(), 0);
     let mut explained = candidates.iter().any(Candidate::explains_by_columns);
     // Where every number is NaN there is nothing to compare with.
     let nothing = measured.all_are_nan();

@@ -19,11 +19,11 @@
 
 pub mod batch;
 mod child;
+mod child_guard;
 pub mod command;
 pub mod discover;
 pub mod drivers;
 pub mod emulation;
-mod kept;
 mod lent;
 mod memory;
 mod patience;

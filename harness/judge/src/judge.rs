@@ -8,8 +8,8 @@ pub mod under;
 
 pub use by_lane::ByLane;
 pub use expectation::{
-    Allowed, Bound, Expectation, Follows, LeftOut, Output, OutputBound, Presence, Rows, Rule,
-    Summations, Terms,
+    Allowed, Bound, DerivedFrom, Expectation, LeftOut, Output, OutputBound, RowPresence, Rows,
+    Rule, Summations, Terms,
 };
 
 use crate::verdict::Tally;
@@ -145,15 +145,15 @@ fn compare(
 ) -> Result<Tally, TensorError> {
     let mut tally = Tally { undecided: expectation.undecided, ..Tally::default() };
     walk(expectation, outputs, from, run, |element, meant| match meant {
-        Meant::Within(bound) => element.within(bound, &mut tally),
-        Meant::OneOf(allowed) => element.one_of(allowed, &mut tally),
-        Meant::Sum(sum, of, bound) => element.sums_to(sum, of, bound, &mut tally),
+        Acceptable::Within(bound) => element.within(bound, &mut tally),
+        Acceptable::OneOf(allowed) => element.one_of(allowed, &mut tally),
+        Acceptable::Sum(sum, of, bound) => element.sums_to(sum, of, bound, &mut tally),
     })?;
     Ok(tally)
 }
 
 /// What an element may be, under a setting and for what the kernel decided of its row.
-pub(crate) enum Meant<'a> {
+pub(crate) enum Acceptable<'a> {
     /// Within a radius of a value.
     Within(Bound),
     /// One of these integers.
@@ -168,7 +168,7 @@ pub(crate) fn walk<'e>(
     outputs: &Tensors,
     from: Option<&Tensors>,
     (setting, lane_width): (Option<Setting>, u32),
-    mut visit: impl FnMut(Element<'e>, Meant<'e>),
+    mut visit: impl FnMut(Element<'e>, Acceptable<'e>),
 ) -> Result<(), TensorError> {
     for rows in &expectation.rows {
         // What a stage may leave out and did, as its checked outputs say, is not compared.
@@ -195,16 +195,16 @@ pub(crate) fn walk<'e>(
                     let element = Element { output, open, place, value, unwritten };
                     let meant = match (&output.bound, sum) {
                         (OutputBound::Interval(bounds), _) => {
-                            Meant::Within(left_out.unwrap_or(bounds[place]))
+                            Acceptable::Within(left_out.unwrap_or(bounds[place]))
                         }
-                        (OutputBound::OneOf(allowed), _) => Meant::OneOf(allowed),
-                        (OutputBound::Follows(_), _) => {
-                            Meant::Within((followed[column][place], 0.0))
+                        (OutputBound::OneOf(allowed), _) => Acceptable::OneOf(allowed),
+                        (OutputBound::DerivedFrom(_), _) => {
+                            Acceptable::Within((followed[column][place], 0.0))
                         }
                         (OutputBound::Sum(elements), sum) => {
                             let sum = sum.unwrap_or(Summation::of_one_term());
                             let bound = sum.tolerance(&elements[place], &expectation.model);
-                            Meant::Sum(&elements[place], sum, bound)
+                            Acceptable::Sum(&elements[place], sum, bound)
                         }
                     };
                     visit(element, meant);

@@ -5,12 +5,11 @@
 #![forbid(unsafe_code)]
 
 pub mod campaign;
+pub mod case_rng;
 pub mod case_space;
 pub mod coverage;
 pub mod covering;
 pub mod diagnosis;
-pub mod dice;
-pub mod effort;
 pub mod engines;
 pub mod gate;
 pub mod io;
@@ -24,4 +23,5 @@ pub mod threads;
 pub mod traffic;
 pub mod verdict;
 pub mod words;
+pub mod work_budget;
 pub mod workload;

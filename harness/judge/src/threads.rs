@@ -59,7 +59,7 @@ fn handing(
 pub struct Pool(Option<rayon::ThreadPool>);
 
 impl Pool {
-    /// So many threads, or where there are fewer, half of those.
+    /// `wanted` threads, or where the machine has fewer, half of those.
     #[must_use]
     pub fn of(wanted: usize) -> Self {
         let waiting = share(wanted.min(rayon::max_num_threads()));

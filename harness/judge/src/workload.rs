@@ -14,7 +14,7 @@ pub mod rows;
 pub(crate) mod toy;
 
 pub use built_in::{BuiltIn, Constant, Values};
-pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, SOME_TURNS, Turns};
+pub use draw::{CaseTree, Draw, Drawn, Frequency, Generator, Promise, SOME_TURNS};
 
 use crate::case_space::{Axis, Traits};
 use crate::diagnosis::{self, Diagnosis, Hypothesis, Weighing};

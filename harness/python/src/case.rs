@@ -238,7 +238,7 @@ fn number(
     match &output.bound {
         OutputBound::Interval(bounds) => bounds[place],
         OutputBound::OneOf(allowed) => (allowed.oracle[place] as f64, 0.0),
-        OutputBound::Follows(follows) => (follows.oracle[place] as f64, 0.0),
+        OutputBound::DerivedFrom(follows) => (follows.oracle[place] as f64, 0.0),
         OutputBound::Sum(elements) => {
             let row = place / (elements.len() / rows.count.max(1)).max(1);
             let terms = rows.terms.as_ref();

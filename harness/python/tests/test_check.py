@@ -244,13 +244,13 @@ def test_a_trivial_kernel_is_asked_a_hundred_times_a_second(tmp_path):
     best = 0.0
     for _ in range(3):
         asked.clear()
-        start = time.perf_counter()
+        start = time.process_time()
         cases = splatcheck.cases(count=0, corpus=tmp_path)
         for case in cases:
             outputs = trivial(case.inputs, case.metadata)
             with pytest.raises(AssertionError):
                 splatcheck.assert_gradients(outputs, case)
-        best = max(best, len(asked) / (time.perf_counter() - start))
+        best = max(best, len(asked) / (time.process_time() - start))
         if best >= 100:
             break
     print(f"{best:.0f} cases a second")

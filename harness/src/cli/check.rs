@@ -106,10 +106,10 @@ pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>
         Subject::Campaign { .. } | Subject::Case(_) => &plan.beside,
     };
     let beside = (!beside.is_empty()).then_some((beside, &part as &dyn Policy));
-    let lots = at_once(&plan.engines)?.map(|engines| (engines, policy)).chain(beside);
+    let batches = at_once(&plan.engines)?.map(|engines| (engines, policy)).chain(beside);
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);
-    for (engines, policy) in lots {
+    for (engines, policy) in batches {
         let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).observed(&progress) };
         let settings = |found: &Found| plan.settings(found.info.lane_width);
         // A second process would have nothing to do with a single case.
@@ -139,7 +139,7 @@ fn conclude(
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
     let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).collect();
-    let missing = &plan.discovery.in_vain(plan.named);
+    let missing = &plan.discovery.missing_requested(plan.named);
     let Sight { not_exercised, gaps } = sight;
     let notes: Vec<_> = not_exercised.iter().map(|what| format!("NOT EXERCISED: {what}")).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(reports, missing, &files) };
@@ -169,7 +169,7 @@ fn in_part(plan: &CheckPlan) -> Option<String> {
     }
 }
 
-/// The engines in the lots that run together: all of them, but of the emulator's schedules, which
+/// The engines in the batches that run together: all of them, but of the emulator's schedules, which
 /// may be a thousand and need a processor core each, only a few.
 fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError> {
     if engines.is_empty() {

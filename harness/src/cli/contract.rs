@@ -197,7 +197,7 @@ impl Promise {
     /// trial. Returns the promise that it keeps best as well.
     ///
     /// # Errors
-    /// Those of `judge`.
+    /// The errors of `judge`.
     pub(super) fn judge_in(
         &self,
         mut judge: impl FnMut(&Self, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,

@@ -186,7 +186,7 @@ pub(super) struct Judged {
     pub(super) reports: Vec<EngineReport>,
     /// Where it disagrees: one line that says under which others it agrees.
     pub(super) others: Option<String>,
-    /// Those others.
+    /// The other formulations that the results agree under.
     agreeing: Vec<String>,
 }
 
@@ -235,7 +235,7 @@ fn agrees(reports: &[EngineReport]) -> bool {
 /// then those with terms of f16.
 ///
 /// # Errors
-/// Those of `judge`.
+/// The errors of `judge`.
 pub(super) fn judge_in(
     kernel: Judging<'_>,
     asked: &Asked,

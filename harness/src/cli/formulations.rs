@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use splatcheck_gpu::stages::splat::NAME;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::spelled::{PRACTISED, PRACTISED_PAIRS};
+use splatcheck_reference::splat::spelled::{KNOWN_ORDERS, PRACTISED_PAIRS};
 
 use super::exit::{CliError, Outcome};
 use super::options::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
@@ -130,14 +130,15 @@ fn projection(cases: &[Case], out: &mut dyn Write) -> Result<bool, CliError> {
         .map(ProjectStage::new)
         .collect::<Result<Vec<_>, _>>()
         .map_err(CliError::of)?;
-    let all: Vec<_> = stages.par_iter().map(|stage| stage.spelled(&PRACTISED)).collect();
+    let all: Vec<_> = stages.par_iter().map(|stage| stage.spelled(&KNOWN_ORDERS)).collect();
     writeln!(
         out,
         "project and project_backward as public programs spell them, in f32: error / bound with K extra \
          roundings of {} cases, of the elements that are not exact\n",
         stages.len()
     )?;
-    let named: Vec<_> = PRACTISED.iter().map(|s| (s.name, s.extra_roundings, s.counted)).collect();
+    let named: Vec<_> =
+        KNOWN_ORDERS.iter().map(|s| (s.name, s.extra_roundings, s.counted)).collect();
     spellings(&named, &all, out)
 }
 

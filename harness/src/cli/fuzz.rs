@@ -246,7 +246,7 @@ impl FuzzArgs {
         }
         Ok(FuzzPlan {
             engines,
-            missing: discovery.in_vain(!self.engine.is_empty() || command.is_some()),
+            missing: discovery.missing_requested(!self.engine.is_empty() || command.is_some()),
             plan,
             limit: self.cases.map_or(Limit::Time(self.time), Limit::Cases),
             share: match self.cases {

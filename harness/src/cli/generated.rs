@@ -14,10 +14,10 @@ use super::own::OwnPlan;
 use super::{paths, ptx};
 use crate::mutants::class::{Class, named};
 use crate::mutants::generated::equivalent::Argued;
-use crate::mutants::generated::hunt::{Hunted, Unchanged, hunt};
 use crate::mutants::generated::report::{
     kind_table, refusals, score_table, survivor_list, survivors, unexecuted_list,
 };
+use crate::mutants::generated::run_mutants::{MutantRuns, Unchanged, run_mutants};
 use crate::mutants::generated::{Record, Subject, sample, subjects};
 pub use options::GeneratedPlan;
 use splatcheck_judge::gate::Evidence;
@@ -44,7 +44,8 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     };
     let bar = Progress::new("mutants", "mutants", plan.count as u64);
     let start = Instant::now();
-    let hunted = hunt(&subjects, &drawn, &classes, &argued, &|| bar.inc(1)).map_err(cannot)?;
+    let hunted =
+        run_mutants(&subjects, &drawn, &classes, &argued, &|| bar.inc(1)).map_err(cannot)?;
     let seconds = start.elapsed().as_secs_f64();
     bar.finish_and_clear();
     if let Some(own) = &plan.own {
@@ -88,7 +89,11 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
 const TOLD: usize = 5;
 
 /// Says of a user's kernel that it is wrong as it is.
-fn wrong_itself(hunted: &Hunted, own: &OwnPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+fn wrong_itself(
+    hunted: &MutantRuns,
+    own: &OwnPlan,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
     let alarms = &hunted.false_alarms;
     let count = alarms.len();
     let runs = words::count(count, "run");
@@ -147,7 +152,7 @@ impl Failures {
     }
 }
 
-fn failures(hunted: &Hunted, argued: &Argued, complete: bool) -> Failures {
+fn failures(hunted: &MutantRuns, argued: &Argued, complete: bool) -> Failures {
     let survivor = |record: &Record| {
         let Record { kernel, line, change, .. } = record;
         format!("{kernel} line {line} survives: {change}")

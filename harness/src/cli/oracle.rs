@@ -13,7 +13,8 @@ use super::sharpness;
 pub use options::{OracleArgs, OraclePlan, ScalarName};
 use splatcheck_gpu::stages::scatter::NAME as SCATTER;
 use splatcheck_reference::arithmetic::{
-    Bounded, Cuda, CudaFast, Extra, Ieee, Model, Scalar, Spellings, Walk, Wgsl, WgslExpZero,
+    Bounded, Cuda, CudaFast, EvaluationOrders, Extra, Ieee, Model, Scalar, Vectorized, Wgsl,
+    WgslExpZero,
 };
 use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_reference::splat::bounds::{Undecided, pipeline};
@@ -91,7 +92,7 @@ type Bounds<S> =
     fn(&Case, &Gradients<S>, &[Stage<S>]) -> Result<(Radii<S>, Undecided), TooManyPairs>;
 
 /// Computes and writes the result; answers with a report of the bounds, if there are any.
-fn compute<S: Walk + Number>(
+fn compute<S: Vectorized + Number>(
     case: &Case,
     plan: &OraclePlan,
     bounds: Option<Bounds<S>>,
@@ -124,7 +125,7 @@ fn bounds<M: Model>(
     stages: &[Stage<f64>],
 ) -> Result<(Radii<f64>, Undecided), TooManyPairs> {
     let scene = case.scene.map(Bounded::<Extra<M>>::from_f32);
-    let bounds = pipeline(&scene, &case.convention, Spellings::STANDARD)?;
+    let bounds = pipeline(&scene, &case.convention, EvaluationOrders::STANDARD)?;
     let radii = Radii {
         model: M::TABLE.name,
         gradients: bounds.radii_about(gradients),

@@ -181,7 +181,7 @@ impl WgslArgs {
             file: self.file,
             kernel,
             engines,
-            missing: discovery.in_vain(named),
+            missing: discovery.missing_requested(named),
             subject,
             formulation,
             extra_roundings,

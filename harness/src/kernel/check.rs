@@ -39,7 +39,7 @@ pub enum CheckError {
     Generator {
         /// What was asked for.
         name: String,
-        /// Those that there are.
+        /// The names that there are.
         known: String,
     },
     /// Only splats have conventions.

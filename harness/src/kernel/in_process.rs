@@ -12,7 +12,7 @@ use super::{BoxError, Inputs, Kernel};
 use splatcheck_judge::engines::command::{LeftOut, info_of};
 use splatcheck_judge::judge::Arithmetic;
 
-/// See the module.
+/// A function in Rust as an engine.
 pub(super) struct InProcess<I, K> {
     kernel: K,
     stage: Stage,

@@ -28,7 +28,7 @@ pub enum BindError {
     Ambiguous {
         /// What the manifest names.
         kernel: String,
-        /// Those that it is a part of.
+        /// The entry points whose names it is a part of.
         names: Vec<String>,
     },
     /// The parameter list is another one.

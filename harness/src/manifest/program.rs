@@ -9,7 +9,7 @@ use splatcheck_gpu::{EngineError, Tensors};
 
 use super::bind::{BindError, bind, structure};
 use super::values::{
-    Initial, count, elements, initial, number_bytes, of_kernel, outputs, words_of, wrong,
+    Initial, byte_size, count, initial, number_bytes, of_kernel, outputs, words_of, wrong,
 };
 use crate::manifest::types::{Argument, Contents, Launch, Manifest, Scalar, Start};
 use splatcheck_workloads::layout::{Array, Expression, Symbols};
@@ -93,7 +93,7 @@ impl ManifestKernel {
     pub fn evaluate(&self, symbols: &Symbols) -> Result<Vec<Evaluated>, EngineError> {
         for (name, contents) in &self.manifest.buffers {
             let wrong = |error| EngineError::Input(format!("manifest, buffer.{name}: {error}"));
-            elements(contents, symbols).map_err(wrong)?;
+            byte_size(contents, symbols).map_err(wrong)?;
         }
         self.manifest.launches.iter().map(|launch| evaluate(launch, symbols)).collect()
     }
@@ -114,7 +114,7 @@ fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError
                 Scalar::Number(number, value) => number_bytes(*number, value, symbols).map(drop),
                 Scalar::Words(..) | Scalar::Pointer(_) => Ok(()),
             }),
-            Argument::Own(contents) => elements(contents, symbols).map(drop),
+            Argument::Own(contents) => byte_size(contents, symbols).map(drop),
             Argument::Input(_) | Argument::Output(..) | Argument::Named(_) | Argument::Null => {
                 Ok(())
             }

@@ -174,7 +174,7 @@ impl Number {
 pub enum Scalar {
     /// A number.
     Number(Number, Expression),
-    /// So many words: an input's, then zeros.
+    /// The words of an input, and zeros behind them up to this number.
     Words(Array, usize),
     /// A pointer to an array.
     Pointer(Box<Argument>),

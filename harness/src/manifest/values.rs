@@ -45,7 +45,7 @@ pub(super) fn count(expression: &Expression, symbols: &Symbols) -> Result<u32, V
 }
 
 /// Bytes of an array.
-pub(super) fn elements(contents: &Contents, symbols: &Symbols) -> Result<usize, ValueError> {
+pub(super) fn byte_size(contents: &Contents, symbols: &Symbols) -> Result<usize, ValueError> {
     let mut bytes = u64::from(contents.shape.bytes);
     for side in &contents.shape.sides {
         bytes = bytes.saturating_mul(u64::from(count(side, symbols)?));
@@ -91,7 +91,7 @@ impl From<ValueError> for EngineError {
     }
 }
 
-/// So many words: an input's, then zeros.
+/// The words of an input, and zeros behind them up to this number.
 pub(super) fn words_of(
     array: &Array,
     count: usize,
@@ -113,12 +113,12 @@ pub(super) fn words_of(
 pub(super) enum Initial {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// So many that were never written.
+    /// Bytes that were never written, as many as this.
     Unwritten(usize),
 }
 
 pub(super) fn initial(contents: &Contents, symbols: &Symbols) -> Result<Initial, ValueError> {
-    let bytes = elements(contents, symbols)?;
+    let bytes = byte_size(contents, symbols)?;
     Ok(match contents.start {
         // Only an output begins as an input does.
         Start::Zeros | Start::Input(_) => Initial::Bytes(vec![0; bytes]),

@@ -2,7 +2,7 @@
 //! ([`splatcheck_emulator::mutate`]), by the thousand.
 //!
 //! A kernel's mutants are drawn by a seed ([`sample`]) and run on the cases, the cheapest first, each
-//! until the first catch ([`hunt`]). One that nobody notices *survives*: either its outputs have the
+//! until the first catch ([`run_mutants`]). One that nobody notices *survives*: either its outputs have the
 //! bits of the right kernel's in every run, and it is a blind spot of the cases, unless it is equivalent
 //! to the original, which is proved, or argued once in a file ([`equivalent`]); or they differ, but lie within the
 //! bounds, and the largest error says by how much these would have to be sharper. The score is the
@@ -10,11 +10,11 @@
 //!
 //! A kernel of a user's own is a [`Subject`] as well as the artifacts are.
 
+mod case_set;
 pub mod equivalent;
-pub mod hunt;
-mod pool;
 mod probe;
 pub mod report;
+pub mod run_mutants;
 pub mod sample;
 mod subject;
 
@@ -36,7 +36,7 @@ pub enum GeneratedError {
     UnknownKernel {
         /// The name.
         name: String,
-        /// Those that there are.
+        /// The names that there are.
         known: Vec<String>,
     },
     /// A number of mutants that there are not.

@@ -14,7 +14,7 @@ use splatcheck_judge::report::verdicts;
 use splatcheck_judge::traffic::Counts;
 use splatcheck_judge::verdict::Verdict;
 use splatcheck_judge::workload::rows::Row;
-use splatcheck_judge::workload::{AnyCase, Case as _, Promise, Turns};
+use splatcheck_judge::workload::{AnyCase, Case as _, Frequency, Promise};
 use splatcheck_workloads::grid::case::{Case, Points};
 use splatcheck_workloads::grid::generators::{ALL, find};
 use splatcheck_workloads::grid::growth::generator::TABLES;
@@ -26,7 +26,7 @@ const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
 /// are cheap.
 fn cases(most: u64) -> Vec<Case> {
     let promised = |row: &&'static Row<Points>| {
-        row.generator.promise == Promise::Every && row.generator.turns != Turns::Seldom
+        row.generator.promise == Promise::Every && row.generator.turns != Frequency::Seldom
     };
     let of = |row: &'static Row<Points>| {
         let step = row.kinds.div_ceil(most).max(1);

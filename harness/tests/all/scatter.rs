@@ -6,7 +6,9 @@ use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{
     Data, DeviceInfo, Engine, EngineError, Reduction, Setting, Stage, Tensor, Tensors, Work,
 };
-use splatcheck_judge::campaign::{Contender, EngineReport, Fault, Hooks, Limited, run, smaller};
+use splatcheck_judge::campaign::{
+    Contender, EngineReport, Fault, Hooks, Unsupported, run, smaller,
+};
 use splatcheck_judge::engines::{EngineProcess, Found, Limits, Program, discover};
 use splatcheck_judge::report::verdicts;
 use splatcheck_judge::verdict::Verdict;
@@ -76,7 +78,7 @@ fn assert_all_agree(report: &EngineReport, settings: &[Setting], cases: &[Case])
         let all = (settings * cases.len()) as u64;
         // Rows of zeros to which nothing is added say nothing.
         let judged = row.count(Verdict::Agree) + row.count(Verdict::NotExercised);
-        let runs = |of: &BTreeMap<(Stage, Option<Reduction>), Limited>| {
+        let runs = |of: &BTreeMap<(Stage, Option<Reduction>), Unsupported>| {
             of.get(&(SCATTER, Some(reduction))).map_or(0, |it| it.runs)
         };
         let [beyond, limited] = [&report.beyond, &report.limited].map(runs);

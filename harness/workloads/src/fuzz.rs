@@ -4,7 +4,7 @@
 //! of threads; so any part of a campaign can be run again anywhere. It is steered without looking
 //! back: every other case is one of the workload's steering generator, whose aims take turns until
 //! every cell of [`coverage`](splatcheck_judge::coverage) was aimed at; the other generators take turns in
-//! between, those with large cases one turn in 16 ([`Turns`]). Warp sizes and settings take turns
+//! between, those with large cases one turn in 16 ([`Frequency`]). Warp sizes and settings take turns
 //! too.
 
 mod draws;
@@ -22,7 +22,7 @@ pub use shard::{NotAShard, Shard};
 use splatcheck_gpu::{Setting, Stage};
 use splatcheck_judge::campaign::{Chain, Finding, Policy, has_turn};
 use splatcheck_judge::workload::{
-    AnyCase, Case, CaseId, CaseTree, Draw, Generator, Promise, Turns, Workload, views,
+    AnyCase, Case, CaseId, CaseTree, Draw, Frequency, Generator, Promise, Workload, views,
 };
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub struct Plan {
 /// Which generator comes when.
 #[derive(Clone, Debug)]
 enum Order {
-    /// Those that were named, one after the other.
+    /// The generators that were named, one after the other.
     Named(Vec<&'static Generator>),
     /// `steering` at odd indices, the others at even ones; the others at all where none steers.
     All {
@@ -80,13 +80,13 @@ impl Order {
         promised.retain(|generator| generator.promise != Promise::Nothing);
         let of = |turns| promised.iter().copied().filter(move |g| g.turns == turns);
         Self::All {
-            steering: of(Turns::Steering).next(),
-            often: of(Turns::Often).collect(),
-            seldom: of(Turns::Seldom).collect(),
+            steering: of(Frequency::Steering).next(),
+            often: of(Frequency::Often).collect(),
+            seldom: of(Frequency::Seldom).collect(),
         }
     }
 
-    /// Those that have a turn at all.
+    /// The generators that have a turn at all.
     fn used(&self) -> Vec<&'static Generator> {
         match self {
             Self::Named(named) => named.clone(),
@@ -321,9 +321,9 @@ mod tests {
         let mut promised = plan.workload().generators();
         promised.retain(|generator| generator.promise != Promise::Nothing);
         // One in 16 of the other half is for those that have their turns seldom.
-        let seldom = promised.iter().filter(|row| row.turns == Turns::Seldom).count() as u64;
+        let seldom = promised.iter().filter(|row| row.turns == Frequency::Seldom).count() as u64;
         for generator in promised {
-            let least = if generator.turns == Turns::Seldom { 4096 / 16 / seldom } else { 200 };
+            let least = if generator.turns == Frequency::Seldom { 4096 / 16 / seldom } else { 200 };
             assert!(turns[generator.name] >= least, "{} has no turn", generator.name);
         }
         let unused: Vec<_> = plan.unused().map(|g| g.name).collect();

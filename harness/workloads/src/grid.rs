@@ -5,7 +5,6 @@ pub mod case;
 pub mod case_file;
 mod constants;
 mod diagnosis;
-mod drawing;
 mod expectation;
 mod fields;
 pub mod gate;
@@ -20,8 +19,9 @@ pub mod result_file;
 mod space;
 mod steps;
 mod text;
+mod workload;
 
-pub use drawing::Grids;
+pub use workload::Grids;
 
 /// The workload's name in files.
 pub const NAME: &str = splatcheck_gpu::stages::grid::NAME;

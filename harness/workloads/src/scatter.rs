@@ -4,7 +4,6 @@
 pub mod case;
 mod case_file;
 mod diagnosis;
-mod drawing;
 pub mod generators;
 mod judged;
 pub mod minimize;
@@ -12,5 +11,6 @@ pub mod result_file;
 mod space;
 mod steps;
 mod text;
+mod workload;
 
-pub use drawing::Scatter;
+pub use workload::Scatter;

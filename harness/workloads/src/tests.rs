@@ -8,7 +8,7 @@ use splatcheck_gpu::{Stage, Tensors};
 use splatcheck_judge::case_space::{CaseSpace, Run};
 use splatcheck_judge::io::{built_in, source_tree};
 use splatcheck_judge::workload::{
-    AnyCase, Case, Draw, Notes, Promise, Turns, Workload, generator, views,
+    AnyCase, Case, Draw, Frequency, Notes, Promise, Workload, generator, views,
 };
 use std::collections::BTreeSet;
 
@@ -54,8 +54,8 @@ fn generators_can_take_turns() {
             let rows = rows.iter().filter(|row| row.promise != Promise::Nothing);
             rows.filter(|row| row.turns == turns).count()
         };
-        assert!(promised(Turns::Steering) <= 1, "{name}: two generators steer");
-        assert!(promised(Turns::Often) > 0, "{name}: no generator has a turn often");
+        assert!(promised(Frequency::Steering) <= 1, "{name}: two generators steer");
+        assert!(promised(Frequency::Often) > 0, "{name}: no generator has a turn often");
         for row in rows {
             assert!(!row.purpose.is_empty(), "{name}, {}: no purpose", row.name);
         }

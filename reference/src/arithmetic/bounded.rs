@@ -18,7 +18,7 @@ mod grown;
 use super::elementary::{EXP_ERROR, LN_ERROR, ln};
 use super::extra::Roundings;
 use super::model::Model;
-use super::numbers::{Arith, Lanes, Scalar, Truth};
+use super::numbers::{Arith, Lanes, Scalar, Tristate};
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -463,11 +463,11 @@ impl<M: Model> Scalar for Bounded<M> {
     }
 
     #[inline(always)]
-    fn choose(holds: Truth, yes: Self, no: Self) -> Self {
+    fn choose(holds: Tristate, yes: Self, no: Self) -> Self {
         match holds {
-            Truth::Always => yes,
-            Truth::Never => no,
-            Truth::Undecided => yes.or(no),
+            Tristate::Always => yes,
+            Tristate::Never => no,
+            Tristate::Undecided => yes.or(no),
         }
     }
 
@@ -495,11 +495,11 @@ impl<M: Model> Scalar for Bounded<M> {
     }
 
     #[inline(always)]
-    fn less(self, other: Self) -> Truth {
+    fn less(self, other: Self) -> Tristate {
         match self.decide(other) {
-            Decided { always: true, .. } => Truth::Always,
-            Decided { never: true, .. } => Truth::Never,
-            _ => Truth::Undecided,
+            Decided { always: true, .. } => Tristate::Always,
+            Decided { never: true, .. } => Tristate::Never,
+            _ => Tristate::Undecided,
         }
     }
 

@@ -11,7 +11,7 @@
 //! Source: Griewank and Walther, Evaluating Derivatives, 2nd edition, 2008, section 3.1.
 
 use super::elementary;
-use super::numbers::{Arith, LaneJob, Lanes, Scalar, Truth, Walk};
+use super::numbers::{Arith, LaneJob, Lanes, Scalar, Tristate, Vectorized};
 use super::one_lane::one_lane;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -172,8 +172,8 @@ impl<const N: usize> Scalar for Dual<N> {
     }
 
     #[inline(always)]
-    fn less(self, other: Self) -> Truth {
-        Truth::known(self.value < other.value)
+    fn less(self, other: Self) -> Tristate {
+        Tristate::known(self.value < other.value)
     }
 
     fn ln(self) -> Self {
@@ -194,7 +194,7 @@ impl<const N: usize> Lanes for Dual<N> {
     }
 }
 
-impl<const N: usize> Walk for Dual<N> {
+impl<const N: usize> Vectorized for Dual<N> {
     fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output {
         job.run(Self::default())
     }
@@ -253,8 +253,8 @@ mod tests {
         assert_dual(x.like(3.0).min(x), 3.0, [1.0, 0.0]);
         assert_dual(x.or_else(y.lt(x), y), 3.0, [1.0, 0.0]);
         assert_dual(x.or_else(x.lt(y), y), -0.75, [0.0, 1.0]);
-        assert_eq!(x.less(y), Truth::Never, "3 < -0.75");
-        assert_eq!(y.less(x), Truth::Always, "-0.75 < 3 fails");
+        assert_eq!(x.less(y), Tristate::Never, "3 < -0.75");
+        assert_eq!(y.less(x), Tristate::Always, "-0.75 < 3 fails");
     }
 
     #[test]

@@ -132,12 +132,12 @@ impl From<ExtraRoundings> for Roundings {
 /// term has on its way into it, so that where an expression is exact the bound is no wider than what the
 /// longest of them rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spellings {
+pub struct EvaluationOrders {
     counted: ExtraRoundings,
     standard: bool,
 }
 
-impl Spellings {
+impl EvaluationOrders {
     /// The expressions as they are written here, which are those of this repository's kernels.
     pub const WRITTEN: Self = Self { counted: ExtraRoundings::NONE, standard: false };
 

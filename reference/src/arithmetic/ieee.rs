@@ -1,7 +1,7 @@
 //! f32 and f64: one number, one rounding per operation, no uncertainty.
 
 use super::elementary;
-use super::numbers::{Arith, Lanes, Scalar, Truth};
+use super::numbers::{Arith, Lanes, Scalar, Tristate};
 use super::one_lane::one_lane;
 
 macro_rules! ieee {
@@ -57,8 +57,8 @@ macro_rules! ieee {
             }
 
             #[inline(always)]
-            fn less(self, other: Self) -> Truth {
-                Truth::known(self < other)
+            fn less(self, other: Self) -> Tristate {
+                Tristate::known(self < other)
             }
 
             fn ln(self) -> Self {

@@ -6,7 +6,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A comparison's outcome over every value the operands may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Truth {
+pub enum Tristate {
     /// Holds whatever the roundings.
     Always,
     /// Fails whatever the roundings.
@@ -15,7 +15,7 @@ pub enum Truth {
     Undecided,
 }
 
-impl Truth {
+impl Tristate {
     /// A plain boolean, for scalars without uncertainty.
     #[must_use]
     #[inline]
@@ -24,7 +24,7 @@ impl Truth {
     }
 }
 
-impl std::ops::Not for Truth {
+impl std::ops::Not for Tristate {
     type Output = Self;
 
     #[inline]
@@ -37,7 +37,7 @@ impl std::ops::Not for Truth {
     }
 }
 
-impl std::ops::BitOr for Truth {
+impl std::ops::BitOr for Tristate {
     type Output = Self;
 
     #[inline]
@@ -150,7 +150,7 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
     fn value(self) -> f64;
 
     /// Whether `self < other`.
-    fn less(self, other: Self) -> Truth;
+    fn less(self, other: Self) -> Tristate;
 
     /// Natural logarithm.
     #[must_use]
@@ -195,8 +195,8 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
     /// undecided, which happens to [`Bounded`] alone.
     #[must_use]
     #[inline(always)]
-    fn choose(holds: Truth, yes: Self, no: Self) -> Self {
-        if holds == Truth::Always { yes } else { no }
+    fn choose(holds: Tristate, yes: Self, no: Self) -> Self {
+        if holds == Tristate::Always { yes } else { no }
     }
 
     /// `sqrt(max(floor, self))` for a constant `floor >= 0`; `sqrt(floor)` where `self` is NaN.
@@ -258,7 +258,7 @@ pub trait LaneJob<S> {
 }
 
 /// A scalar over which the stages run, with the rows that the processor has for it.
-pub trait Walk: Scalar {
+pub trait Vectorized: Scalar {
     /// Does the work over the widest rows there are.
     fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output;
 }

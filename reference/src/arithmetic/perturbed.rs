@@ -12,7 +12,7 @@
 //! repeatable.
 
 use super::one_lane::one_lane;
-use super::{Arith, LaneJob, Lanes, Model, Roundings, Scalar, Truth, Walk, elementary};
+use super::{Arith, LaneJob, Lanes, Model, Roundings, Scalar, Tristate, Vectorized, elementary};
 use crate::splat::synthetic::Random;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -242,8 +242,8 @@ impl<M: Model> Scalar for Perturbed<M> {
         f64::from(self.value)
     }
 
-    fn less(self, other: Self) -> Truth {
-        Truth::known(self.read() < other.read())
+    fn less(self, other: Self) -> Tristate {
+        Tristate::known(self.read() < other.read())
     }
 
     fn ln(self) -> Self {
@@ -263,7 +263,7 @@ impl<M: Model> Lanes for Perturbed<M> {
     }
 }
 
-impl<M: Model> Walk for Perturbed<M> {
+impl<M: Model> Vectorized for Perturbed<M> {
     fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output {
         job.run(Self::default())
     }

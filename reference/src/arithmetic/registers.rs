@@ -2,7 +2,7 @@
 //! must f32.
 
 use super::vector::{Dispatched, Dispatched32};
-use super::{LaneJob, Lanes, Walk};
+use super::{LaneJob, Lanes, Vectorized};
 use pulp::{Simd, WithSimd};
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -32,7 +32,7 @@ pub(crate) enum Registers {
 static CHOSEN: RwLock<Option<Registers>> = RwLock::new(None);
 
 impl Registers {
-    /// Those that work here.
+    /// The register widths that this processor has.
     fn all() -> Vec<Self> {
         let mut all = vec![
             Self::Single(pulp::Scalar),

@@ -4,7 +4,7 @@
 //! the same bits. Nothing is fused but [`Arith::mul_add`] of f64, by name.
 
 use super::elementary::{Exponent, exp_lanes, exp_of_power};
-use super::numbers::{Arith, LaneJob, Lanes, Scalar, Walk};
+use super::numbers::{Arith, LaneJob, Lanes, Scalar, Vectorized};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -260,7 +260,7 @@ fn dispatch32<J: LaneJob<f32>>(job: J) -> J::Output {
     job.run(0.0f32)
 }
 
-impl Walk for f64 {
+impl Vectorized for f64 {
     fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output {
         #[cfg(test)]
         if let Some(registers) = super::registers::Registers::chosen() {
@@ -270,7 +270,7 @@ impl Walk for f64 {
     }
 }
 
-impl Walk for f32 {
+impl Vectorized for f32 {
     fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output {
         #[cfg(test)]
         if let Some(registers) = super::registers::Registers::chosen() {

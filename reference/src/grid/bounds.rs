@@ -23,7 +23,7 @@ use super::stages::{
     Input, PART, by_level, check_gradients, check_table, corner_rows, is_outside, points, with_size,
 };
 use super::table::{Grid, Level, MOST_FEATURES};
-use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, Model, Scalar, Truth};
+use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, Model, Scalar, Tristate};
 use possible::possible_cells;
 use rayon::prelude::*;
 
@@ -160,7 +160,7 @@ struct Seen<M, const D: usize> {
     /// The possible cells; `None` where nothing is known.
     cells: Option<Vec<Cell<Bounded<M>, D>>>,
     /// Whether the encoding leaves the point out; never certainly.
-    outside: Truth,
+    outside: Tristate,
     /// Whether the f64 oracle leaves it out.
     value_outside: bool,
 }
@@ -175,13 +175,13 @@ fn see<M: Model, const D: usize>(
     let exact = position.map(f64::from);
     let position = position.map(Bounded::<M>::from_f32);
     let outside = is_outside(encoding, &position);
-    if outside == Truth::Always {
+    if outside == Tristate::Always {
         return None;
     }
-    undecided.outside += u64::from(outside == Truth::Undecided);
+    undecided.outside += u64::from(outside == Tristate::Undecided);
     let cells = possible_cells(position, level, encoding, undecided);
     undecided.lost += u64::from(cells.is_none());
-    let value_outside = is_outside(encoding, &exact) == Truth::Always;
+    let value_outside = is_outside(encoding, &exact) == Tristate::Always;
     Some(Seen { cells, outside, value_outside })
 }
 
@@ -193,9 +193,9 @@ impl<M: Model, const D: usize> Seen<M, D> {
         let inside = cells.iter().map(stage).reduce(either).unwrap_or([Sum::UNKNOWN; K]);
         let zeros = [Sum::default(); K];
         match (self.outside, self.value_outside) {
-            (Truth::Undecided, true) => either(zeros, inside),
-            (Truth::Undecided, false) => either(inside, zeros),
-            (Truth::Never | Truth::Always, _) => inside,
+            (Tristate::Undecided, true) => either(zeros, inside),
+            (Tristate::Undecided, false) => either(inside, zeros),
+            (Tristate::Never | Tristate::Always, _) => inside,
         }
     }
 }
@@ -446,7 +446,7 @@ fn joined_weights<M: Model, const D: usize>(
         let new = own.into_iter().map(|(v, w)| (v, if number == 0 { w } else { zero.or(w) }));
         joined.extend(new);
     }
-    if seen.outside == Truth::Undecided {
+    if seen.outside == Tristate::Undecided {
         let either = |w: Bounded<M>| if seen.value_outside { zero.or(w) } else { w.or(zero) };
         joined.iter_mut().for_each(|(_, weight)| *weight = either(*weight));
     }

@@ -6,7 +6,7 @@
 use super::cell::{Cell, MOST_CORNERS, corners_of_cell, skewed};
 use super::encoding::{Encoding, Outside};
 use super::table::{Grid, Level};
-use crate::arithmetic::{Bounded, Dual, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, Dual, Model, Scalar, Tristate};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -63,12 +63,12 @@ pub(super) use with_size;
 pub(super) fn is_outside<S: Scalar, const D: usize>(
     encoding: &Encoding,
     position: &[S; D],
-) -> Truth {
+) -> Tristate {
     let [zero, one] = [0.0, 1.0].map(S::from_f64);
     match encoding.outside {
-        Outside::Wraps => Truth::Never,
-        Outside::Zero => position.iter().fold(Truth::Never, |any, &x| {
-            let infinite = Truth::known(x.value().is_infinite());
+        Outside::Wraps => Tristate::Never,
+        Outside::Zero => position.iter().fold(Tristate::Never, |any, &x| {
+            let infinite = Tristate::known(x.value().is_infinite());
             any | infinite | x.less(zero) | one.less(x)
         }),
     }

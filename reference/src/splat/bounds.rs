@@ -15,24 +15,24 @@
 mod alpha;
 mod backward;
 mod backward_lanes;
+mod backward_paths;
 mod bin;
 mod counting;
 mod forward;
 mod forward_lanes;
+mod forward_subsets;
 mod image;
 mod lanes;
 mod order;
 mod pair;
 mod pipeline;
+mod pixel_paths;
 mod project;
 mod radii;
 #[cfg(test)]
 mod tests;
 mod undecided;
 mod unordered;
-mod unwalk;
-mod walk;
-mod ways;
 
 pub use alpha::MAX_PATHS;
 pub use backward::{GradientBounds, backward, backward_as};

@@ -7,13 +7,13 @@
 
 mod raster;
 
-use crate::arithmetic::Truth;
+use crate::arithmetic::Tristate;
 use crate::splat::bin::{cut, discriminant, first_and_end, half_size};
 use crate::splat::convention::{
     ClampGradient, Convention, Extent, FovClampGradient, NearRule, StopRule,
 };
 use crate::splat::project::{
-    Lens, Projection, camera_mean, culled_by_depth, direction, project_one,
+    CameraParams, Projection, camera_mean, culled_by_depth, direction, project_one,
 };
 use crate::splat::render::Projected;
 use crate::splat::scene::{Colors, Gaussians, Scene};
@@ -207,7 +207,7 @@ pub fn decisions(
     convention: &Convention,
     projected: &Projected<f32>,
 ) -> Met {
-    let lens = Lens::new(&scene.cameras[camera], [scene.width, scene.height], convention);
+    let lens = CameraParams::new(&scene.cameras[camera], [scene.width, scene.height], convention);
     let mut of = Of { met: Met::new(), convention };
     let tiles = projected.lists.tiles;
     (0..scene.gaussians.len()).for_each(|id| of.gaussian(&scene.gaussians, id, &lens, tiles));
@@ -235,7 +235,7 @@ impl Of<'_> {
         &mut self,
         gaussians: &Gaussians<f32>,
         id: usize,
-        lens: &Lens<f32>,
+        lens: &CameraParams<f32>,
         tiles: [u32; 2],
     ) {
         let mean = camera_mean(gaussians, id, lens);
@@ -246,7 +246,7 @@ impl Of<'_> {
         }
         let Some(p) = project_one(gaussians, id, lens, convention) else {
             // Culled by its depth, or without area: which, says the depth.
-            if culled_by_depth(mean[2], convention) == Truth::Never {
+            if culled_by_depth(mean[2], convention) == Tristate::Never {
                 self.met.insert((Decision::Determinant, Side::Below));
             }
             return;
@@ -256,7 +256,7 @@ impl Of<'_> {
         self.binning(&p, tiles);
     }
 
-    fn projection(&mut self, p: &Projection<f32>, lens: &Lens<f32>) {
+    fn projection(&mut self, p: &Projection<f32>, lens: &CameraParams<f32>) {
         let gradient = self.convention.fov_clamp_gradient;
         for axis in [0, 1] {
             let slope = p.camera_mean[axis] / p.depth;
@@ -272,7 +272,7 @@ impl Of<'_> {
         }
     }
 
-    fn color(&mut self, gaussians: &Gaussians<f32>, id: usize, lens: &Lens<f32>) {
+    fn color(&mut self, gaussians: &Gaussians<f32>, id: usize, lens: &CameraParams<f32>) {
         let Colors::Harmonics { values, .. } = &gaussians.colors else { return };
         let stride = gaussians.colors.stride();
         let (d, _) = direction(gaussians, id, lens.eye());

@@ -9,7 +9,7 @@ use super::backward::project::harmonics_vjp;
 use super::linear::V3;
 use super::project::unit_vector;
 use super::sh;
-use crate::arithmetic::{Scalar, Spellings};
+use crate::arithmetic::{EvaluationOrders, Scalar};
 
 /// The colours `[N,3]` of coefficients `[N,K,3]` in directions `[N,3]`, which need not have length 1.
 ///
@@ -19,7 +19,7 @@ use crate::arithmetic::{Scalar, Spellings};
 pub fn forward<S: Scalar>(
     directions: &[V3<S>],
     coefficients: &[S],
-    spellings: Spellings,
+    spellings: EvaluationOrders,
 ) -> Vec<V3<S>> {
     let stride = stride(directions, coefficients);
     let rows = directions.iter().zip(coefficients.chunks_exact(stride));
@@ -35,7 +35,7 @@ pub fn backward<S: Scalar>(
     directions: &[V3<S>],
     coefficients: &[S],
     v_colors: &[V3<S>],
-    spellings: Spellings,
+    spellings: EvaluationOrders,
 ) -> (Vec<S>, Vec<V3<S>>) {
     let stride = stride(directions, coefficients);
     let mut v_coefficients = vec![S::from_f64(0.0); coefficients.len()];
@@ -86,10 +86,14 @@ mod tests {
             let all = coefficients(count);
             let v_colors: Vec<V3<f64>> =
                 vec![[1.0, -0.5, 0.25], [0.75, 2.0, -1.0], [0.5, 0.5, 1.5]];
-            let (v_coefficients, v_directions) =
-                backward(&lifted::<f64>(&DIRECTIONS), &f64s(&all), &v_colors, Spellings::WRITTEN);
+            let (v_coefficients, v_directions) = backward(
+                &lifted::<f64>(&DIRECTIONS),
+                &f64s(&all),
+                &v_colors,
+                EvaluationOrders::WRITTEN,
+            );
             let loss = |directions: &[V3<Dual<1>>], coefficients: &[Dual<1>]| {
-                let colors = forward(directions, coefficients, Spellings::WRITTEN);
+                let colors = forward(directions, coefficients, EvaluationOrders::WRITTEN);
                 let terms = colors.iter().zip(&v_colors).flat_map(|(color, v)| {
                     color.iter().zip(v).map(|(&x, &v)| x * Dual::from_f64(v))
                 });
@@ -124,9 +128,9 @@ mod tests {
         let bounds = forward::<Bounded<Extra<Cuda>>>(
             &lifted(&DIRECTIONS),
             &all.iter().map(|&x| Bounded::from_f32(x)).collect::<Vec<_>>(),
-            Spellings::STANDARD,
+            EvaluationOrders::STANDARD,
         );
-        let single = forward::<f32>(&lifted(&DIRECTIONS), &all, Spellings::WRITTEN);
+        let single = forward::<f32>(&lifted(&DIRECTIONS), &all, EvaluationOrders::WRITTEN);
         for (bound, x) in bounds.iter().flatten().zip(single.iter().flatten()) {
             let error = (bound.value() - f64::from(*x)).abs();
             assert!(error <= bound.radius(), "{error} is above {}", bound.radius());

@@ -6,7 +6,7 @@
 //! is written as A A^T, not as a triple product, so that it is positive semidefinite by construction.
 //!
 //! Public programs spell these expressions otherwise: by reciprocals, with the covariance in world or
-//! camera axes first, with other polynomials of the harmonics. With [`Lens::spellings`] the bounds hold
+//! camera axes first, with other polynomials of the harmonics. With [`CameraParams::spellings`] the bounds hold
 //! those as well, as `arithmetic/extra.rs` derives: the radius of each intermediate that has a name grows
 //! by K u times the magnitudes of its terms, with K counted over the standard derivations (see
 //! `splat/backward/project.rs`). Names have the mean in camera axes, the quaternion's length, the unit quaternion, R(q), x/z and y/z, J, the
@@ -17,7 +17,7 @@
 pub(crate) mod on_image;
 mod spread;
 
-use crate::arithmetic::{Arith, Scalar, Spellings, Truth, rounded};
+use crate::arithmetic::{Arith, EvaluationOrders, Scalar, Tristate, rounded};
 use crate::splat::bin::Listing;
 use crate::splat::camera::Camera;
 use crate::splat::convention::{Convention, FieldOfViewClamp, FovClampGradient, NearRule};
@@ -45,7 +45,7 @@ pub struct Projection<S> {
     /// x/z and y/z as limited for the Jacobian.
     pub(crate) slope: [S; 2],
     /// Whether each was limited.
-    pub(crate) limited: [Truth; 2],
+    pub(crate) limited: [Tristate; 2],
     /// J `R_w`.
     pub(crate) jacobian: [V3<S>; 2],
     /// J `R_w` R(q) diag(s).
@@ -64,16 +64,16 @@ pub struct Projection<S> {
     pub opacity: S,
     /// Depth along the optical axis, scene units.
     pub depth: S,
-    /// Whether the Gaussian is neither culled nor without area: [`Truth::Undecided`] where a
+    /// Whether the Gaussian is neither culled nor without area: [`Tristate::Undecided`] where a
     /// conforming program may also leave it out.
-    pub(crate) seen: Truth,
+    pub(crate) seen: Tristate,
     /// What the values alone decide about that.
     pub(crate) value_seen: bool,
 }
 
 /// A camera ready for projection.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lens<S> {
+pub struct CameraParams<S> {
     /// World to camera: the rotation's rows.
     pub rotation: [[S; 3]; 3],
     /// World to camera: the translation, scene units.
@@ -86,13 +86,13 @@ pub struct Lens<S> {
     pub limits: [[S; 2]; 2],
     /// Which programs the bounds hold; read by bounds that count it
     /// ([`Bounded::counting`](crate::arithmetic::Bounded::counting)) and by nothing else.
-    pub spellings: Spellings,
+    pub spellings: EvaluationOrders,
 }
 
-impl<S: Copy> Lens<S> {
+impl<S: Copy> CameraParams<S> {
     /// The same numbers over another scalar.
-    pub fn map<R>(&self, mut f: impl FnMut(S) -> R) -> Lens<R> {
-        Lens {
+    pub fn map<R>(&self, mut f: impl FnMut(S) -> R) -> CameraParams<R> {
+        CameraParams {
             rotation: self.rotation.map(|row| row.map(&mut f)),
             translation: self.translation.map(&mut f),
             focal: self.focal.map(&mut f),
@@ -103,7 +103,7 @@ impl<S: Copy> Lens<S> {
     }
 }
 
-impl<S: Scalar> Lens<S> {
+impl<S: Scalar> CameraParams<S> {
     /// A camera that takes images of `size` = width and height, pixels.
     #[must_use]
     pub fn new(camera: &Camera<S>, size: [u32; 2], convention: &Convention) -> Self {
@@ -132,7 +132,7 @@ impl<S: Scalar> Lens<S> {
             focal: f,
             principal: c.map(|c| c - shift),
             limits,
-            spellings: Spellings::WRITTEN,
+            spellings: EvaluationOrders::WRITTEN,
         }
     }
 
@@ -165,18 +165,18 @@ impl<S: Scalar> Lens<S> {
 #[derive(Clone, Copy)]
 pub(crate) struct Eye<S> {
     pub(crate) position: V3<S>,
-    pub(crate) spellings: Spellings,
+    pub(crate) spellings: EvaluationOrders,
 }
 
 /// The rotation matrix of a unit quaternion w x y z.
 #[must_use]
 pub fn rotation<S: Scalar>(quat: [S; 4]) -> M3<S> {
-    rotation_again(quat, Spellings::WRITTEN)
+    rotation_again(quat, EvaluationOrders::WRITTEN)
 }
 
 /// The same as other programs spell it, some of them from a quaternion that has not the length 1: with
 /// 2/|q|^2 for the factor 2, or by homogeneous polynomials over |q|^2.
-fn rotation_again<S: Scalar>([w, x, y, z]: [S; 4], spellings: Spellings) -> M3<S> {
+fn rotation_again<S: Scalar>([w, x, y, z]: [S; 4], spellings: EvaluationOrders) -> M3<S> {
     let (one, two, extra) = (S::from_f64(1.0), S::from_f64(2.0), spellings.at(9, 2));
     let diagonal = |[a, b]: [S; 2]| {
         rounded!(one - two * (a * a + b * b), extra, [one, two * (a * a), two * (b * b)])
@@ -191,7 +191,7 @@ fn rotation_again<S: Scalar>([w, x, y, z]: [S; 4], spellings: Spellings) -> M3<S
 }
 
 /// Whether the convention culls a Gaussian at this depth.
-pub(crate) fn culled_by_depth<S: Scalar>(depth: S, convention: &Convention) -> Truth {
+pub(crate) fn culled_by_depth<S: Scalar>(depth: S, convention: &Convention) -> Tristate {
     let near = S::from_f64(convention.near);
     let in_front = match convention.near_rule {
         NearRule::Less => depth.less(near),
@@ -205,7 +205,11 @@ pub(crate) fn culled_by_depth<S: Scalar>(depth: S, convention: &Convention) -> T
 }
 
 /// The mean in camera axes.
-pub(crate) fn camera_mean<S: Scalar>(gaussians: &Gaussians<S>, id: usize, lens: &Lens<S>) -> V3<S> {
+pub(crate) fn camera_mean<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    id: usize,
+    lens: &CameraParams<S>,
+) -> V3<S> {
     // Four, and four where the projection to the screen is one matrix, rounded itself.
     let (mean, extra) = (gaussians.means[id], lens.spellings.at(8, 0));
     let sum = add(mul_vec(&lens.rotation, mean), lens.translation);
@@ -216,7 +220,7 @@ pub(crate) fn camera_mean<S: Scalar>(gaussians: &Gaussians<S>, id: usize, lens: 
 }
 
 /// The length of a quaternion and the unit quaternion.
-fn normalized<S: Scalar>(quat: [S; 4], spellings: Spellings) -> (S, [S; 4]) {
+fn normalized<S: Scalar>(quat: [S; 4], spellings: EvaluationOrders) -> (S, [S; 4]) {
     let square = quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3];
     let square = rounded!(square, spellings.at(4, 0), quat.map(|q| q * q));
     let length = one_term(square.sqrt(), spellings.at(0, 2));
@@ -224,7 +228,7 @@ fn normalized<S: Scalar>(quat: [S; 4], spellings: Spellings) -> (S, [S; 4]) {
 }
 
 /// A A^T for the rows of A, of whose terms `spread` are the magnitudes.
-fn gram<S: Scalar>(root: &[V3<S>; 2], spread: &Spread<S>, spellings: Spellings) -> V3<S> {
+fn gram<S: Scalar>(root: &[V3<S>; 2], spread: &Spread<S>, spellings: EvaluationOrders) -> V3<S> {
     each([[0, 0], [0, 1], [1, 1]], |[a, b]: [usize; 2]| {
         let terms = || std::array::from_fn::<_, 3, _>(|k| spread.root[a][k] * spread.root[b][k]);
         dot(root[a], root[b]).rounded_again(spellings.at(18, 0), terms)
@@ -236,13 +240,13 @@ fn gram<S: Scalar>(root: &[V3<S>; 2], spread: &Spread<S>, spellings: Spellings) 
 pub(crate) fn project_one<S: Scalar>(
     gaussians: &Gaussians<S>,
     id: usize,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     convention: &Convention,
 ) -> Option<Projection<S>> {
     let camera_mean = camera_mean(gaussians, id, lens);
     let [x, y, z] = camera_mean;
     let culled = culled_by_depth(z, convention);
-    if culled == Truth::Always {
+    if culled == Tristate::Always {
         return None;
     }
     let spellings = lens.spellings;
@@ -262,11 +266,11 @@ pub(crate) fn project_one<S: Scalar>(
     let det = |[a, b, c]: V3<S>| rounded!(a * c - b * b, spellings.at(3, 2), [a * c, b * b]);
     let dets = [det(sharp), det(covariance)];
     let left_out = culled | !zero.less(dets[1]);
-    if left_out == Truth::Always {
+    if left_out == Tristate::Always {
         return None;
     }
     let value_seen =
-        culled != Truth::Undecided || culled_by_depth(z.value(), convention) == Truth::Never;
+        culled != Tristate::Undecided || culled_by_depth(z.value(), convention) == Tristate::Never;
     let w = z + S::from_f64(convention.w_eps);
     // Through normalized device coordinates the center is added before the width is multiplied.
     let pixel = |f: S, x: S, center: S| {
@@ -299,13 +303,13 @@ pub(crate) fn opacity<S: Scalar>(
     opacity: S,
     dets: [S; 2],
     convention: &Convention,
-    spellings: Spellings,
+    spellings: EvaluationOrders,
 ) -> S {
     if convention.antialiased { opacity * compensation(dets, spellings) } else { opacity }
 }
 
 /// sqrt(max(0, `det/det_blurred`)).
-pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2], spellings: Spellings) -> S {
+pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2], spellings: EvaluationOrders) -> S {
     let root = (sharp / blurred).root_above(0.0);
     one_term(root, spellings.at(1, 4))
 }
@@ -319,7 +323,12 @@ pub(crate) fn scaled<A: Arith>(rotation: &M3<A>, s: V3<A>) -> M3<A> {
 /// times (Higham 2002, theorem 9.3 and section 14.1: an entry's error is one of |S^-1| |L| |U| |S^-1|, which
 /// the determinant's terms and [`eliminated`] have). Its gradient is by convention the
 /// derivative times det^2/(det^2 + `inverse_eps`).
-fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64, spellings: Spellings) -> V3<S> {
+fn conic<S: Scalar>(
+    [a, b, c]: V3<S>,
+    det: S,
+    inverse_eps: f64,
+    spellings: EvaluationOrders,
+) -> V3<S> {
     let square = det * det;
     let factor = square / (square + S::from_f64(inverse_eps));
     let factor = factor.with_gradient_of(S::from_f64(0.0));
@@ -332,7 +341,7 @@ fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64, spellings: Spell
 /// With a pivot of b, which it takes where |b| > a, elimination has the inverse's entry off the diagonal as
 /// (1 - a c/det)/b: what a c/det loses there, times det; 0 where the pivot is a.
 pub(crate) fn eliminated<S: Scalar>([a, b, c]: V3<S>) -> S {
-    if (b.less(a), (-b).less(a)) == (Truth::Always, Truth::Always) {
+    if (b.less(a), (-b).less(a)) == (Tristate::Always, Tristate::Always) {
         return S::from_f64(0.0);
     }
     a * c / b
@@ -345,16 +354,16 @@ pub(crate) fn eliminated<S: Scalar>([a, b, c]: V3<S>) -> S {
 fn limited_slopes<S: Scalar>(
     mean: [S; 2],
     z: S,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     gradient: FovClampGradient,
-) -> ([S; 2], [Truth; 2]) {
-    let mut limited = [Truth::Never; 2];
+) -> ([S; 2], [Tristate; 2]) {
+    let mut limited = [Tristate::Never; 2];
     let slope = std::array::from_fn(|i| {
         let [low, high] = lens.limits[i];
         let slope = one_term(mean[i] / z, lens.spellings.at(1, 2));
         limited[i] = slope.less(low) | high.less(slope);
         let within = high.min(low.max(slope));
-        if limited[i] == Truth::Always && gradient == FovClampGradient::Constant {
+        if limited[i] == Tristate::Always && gradient == FovClampGradient::Constant {
             let coordinate = (within * z).with_gradient_of(S::from_f64(0.0));
             within.with_gradient_of(coordinate / z)
         } else {
@@ -378,7 +387,7 @@ pub(crate) fn direction<S: Scalar>(
 }
 
 /// The unit vector along another one, and that one's length.
-pub(crate) fn unit_vector<S: Scalar>(offset: V3<S>, spellings: Spellings) -> (V3<S>, S) {
+pub(crate) fn unit_vector<S: Scalar>(offset: V3<S>, spellings: EvaluationOrders) -> (V3<S>, S) {
     let square = dot_again(offset, offset, spellings.at(3, 0));
     let length = one_term(square.sqrt(), spellings.at(0, 2));
     let unit = scale(S::from_f64(1.0) / length, offset);
@@ -395,14 +404,14 @@ pub struct Projections<S> {
     /// `[N]` depths along the optical axis, scene units.
     pub depths: Vec<S>,
     /// `[N]` whether a Gaussian is projected: neither culled nor without area.
-    pub visible: Vec<Truth>,
+    pub visible: Vec<Tristate>,
 }
 
 /// The stage for one camera.
 #[must_use]
 pub fn project_splats<S: Scalar>(
     gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     convention: &Convention,
 ) -> Projections<S> {
     Projections::new(gaussians, lens, &project_all(gaussians, lens, convention))
@@ -412,7 +421,7 @@ impl<S: Scalar> Projections<S> {
     /// From what [`project_all`] gives.
     pub(crate) fn new(
         gaussians: &Gaussians<S>,
-        lens: &Lens<S>,
+        lens: &CameraParams<S>,
         all: &[Option<Projection<S>>],
     ) -> Self {
         let zero = S::from_f64(0.0);
@@ -423,7 +432,7 @@ impl<S: Scalar> Projections<S> {
             splats: splats(gaussians, lens, all),
             covars2d,
             depths,
-            visible: all.iter().map(|p| p.map_or(Truth::Never, |p| p.seen)).collect(),
+            visible: all.iter().map(|p| p.map_or(Tristate::Never, |p| p.seen)).collect(),
         }
     }
 }
@@ -431,7 +440,7 @@ impl<S: Scalar> Projections<S> {
 /// [`project_one`] for every Gaussian.
 pub(crate) fn project_all<S: Scalar>(
     gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     convention: &Convention,
 ) -> Vec<Option<Projection<S>>> {
     let ids = (0..gaussians.len()).into_par_iter();
@@ -441,7 +450,7 @@ pub(crate) fn project_all<S: Scalar>(
 /// The rasterization's inputs; certainly culled Gaussians hold zeros.
 pub(crate) fn splats<S: Scalar>(
     gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     projections: &[Option<Projection<S>>],
 ) -> Splats<S> {
     let (eye, channels) = (lens.eye(), gaussians.colors.channels());
@@ -463,7 +472,7 @@ const PART: usize = 256;
 /// listed. Culled ones hold zeros and are listed nowhere.
 pub(crate) fn project<S: Scalar>(
     gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     convention: &Convention,
     tiles: [u32; 2],
 ) -> (Splats<S>, Vec<Option<Listing>>) {

@@ -10,7 +10,7 @@
 //! a Gaussian's numbers are then read once a tile, and blocks of pixels beyond its reach are left
 //! out (see `tile.rs`).
 
-use crate::arithmetic::{ExtraRoundings, LaneJob, Lanes, Scalar, Walk, rounded};
+use crate::arithmetic::{ExtraRoundings, LaneJob, Lanes, Scalar, Vectorized, rounded};
 use crate::splat::convention::{ClampGradient, Convention, StopRule};
 use crate::splat::pair::{AlongX, AlongY, one_term, sigma_along, sigma_terms_along};
 use crate::splat::reach::{Footprint, footprints};
@@ -192,7 +192,7 @@ impl<S: Scalar> TileState<S> {
 
 /// Rasterizes the whole image; tiles run in parallel and do not depend on each other.
 #[must_use]
-pub fn rasterize<S: Walk>(view: &RasterView<'_, S>) -> Raster<S> {
+pub fn rasterize<S: Vectorized>(view: &RasterView<'_, S>) -> Raster<S> {
     let (width, channels) = (view.width as usize, view.splats.channels);
     let pixels = width * view.height as usize;
     let zero = S::from_f64(0.0);
@@ -411,7 +411,7 @@ mod tests {
         rows_are_pixels(&scene.map(f64::from));
     }
 
-    fn rows_are_pixels<S: Walk + Lanes<Elem = S>>(scene: &Scene<S>) {
+    fn rows_are_pixels<S: Vectorized + Lanes<Elem = S>>(scene: &Scene<S>) {
         for convention in [Convention::inria(), Convention::gsplat()] {
             let projected = project_scene(scene, 0, &convention).expect("few pairs");
             let view = projected.view(scene, 0, &convention);

@@ -1,12 +1,12 @@
 //! The stages composed: from a scene to its images and the gradients of all its inputs.
 
-use crate::arithmetic::{Scalar, Walk};
+use crate::arithmetic::{Scalar, Vectorized};
 use crate::splat::backward;
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::bin::{TooManyPairs, bin};
 use crate::splat::convention::Convention;
-use crate::splat::project::{Lens, project};
+use crate::splat::project::{CameraParams, project};
 use crate::splat::rasterize::{Raster, rasterize};
 use crate::splat::scene::Scene;
 use crate::splat::view::{LossView, RasterView, Splats, TileLists};
@@ -18,7 +18,7 @@ pub struct Projected<S> {
     pub splats: Splats<S>,
     /// The tiles' lists.
     pub lists: TileLists,
-    lens: Lens<S>,
+    lens: CameraParams<S>,
     visible: usize,
 }
 
@@ -40,7 +40,7 @@ pub fn project_scene<S: Scalar>(
     convention: &Convention,
 ) -> Result<Projected<S>, TooManyPairs> {
     let size = [scene.width, scene.height];
-    let lens = Lens::new(&scene.cameras[camera], size, convention);
+    let lens = CameraParams::new(&scene.cameras[camera], size, convention);
     let tiles = size.map(|pixels| pixels.div_ceil(convention.tile_size));
     let (splats, listings) = project(&scene.gaussians, &lens, convention, tiles);
     let lists = bin(&listings, convention.tile_size, tiles)?;
@@ -109,7 +109,7 @@ pub struct Gradients<S> {
 ///
 /// # Errors
 /// [`TooManyPairs`].
-pub fn render<S: Walk>(
+pub fn render<S: Vectorized>(
     scene: &Scene<S>,
     convention: &Convention,
 ) -> Result<Vec<Raster<S>>, TooManyPairs> {
@@ -154,7 +154,7 @@ pub struct Stage<S> {
 ///
 /// # Errors
 /// [`TooManyPairs`].
-pub fn render_backward<S: Walk>(
+pub fn render_backward<S: Vectorized>(
     scene: &Scene<S>,
     convention: &Convention,
 ) -> Result<Gradients<S>, TooManyPairs> {
@@ -166,7 +166,7 @@ pub fn render_backward<S: Walk>(
 ///
 /// # Errors
 /// [`TooManyPairs`].
-pub fn render_backward_with<S: Walk>(
+pub fn render_backward_with<S: Vectorized>(
     scene: &Scene<S>,
     convention: &Convention,
     mut keep: impl FnMut(Stage<S>),

@@ -7,7 +7,7 @@
 
 pub(crate) mod spelled;
 
-use crate::arithmetic::{Arith, Scalar, Spellings, rounded};
+use crate::arithmetic::{Arith, EvaluationOrders, Scalar, rounded};
 use crate::splat::linear::{V3, each};
 
 /// Most coefficients per channel: degree 3.
@@ -105,19 +105,19 @@ pub(crate) fn basis_gradient<A: Arith>(
 /// The colour before the clamp, for coefficients `sh` `[K,3]` in direction `d`.
 #[must_use]
 pub fn unclamped<S: Scalar>(sh: &[S], d: V3<S>) -> V3<S> {
-    unclamped_again(sh, d, Spellings::WRITTEN)
+    unclamped_again(sh, d, EvaluationOrders::WRITTEN)
 }
 
 /// The same as other programs spell it: a sum of up to 16 products and 1/2, in any order.
 #[inline(always)]
-pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, spellings: Spellings) -> V3<S> {
+pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, spellings: EvaluationOrders) -> V3<S> {
     let (half, extra) = (S::from_f64(0.5), spellings.at(17, 0));
     each(sum_again(sh, d, spellings), |c| rounded!(c + half, extra, [half]))
 }
 
 /// The sum alone, as a part of one with 1/2.
 #[inline(always)]
-pub(crate) fn sum_again<S: Scalar>(sh: &[S], d: V3<S>, spellings: Spellings) -> V3<S> {
+pub(crate) fn sum_again<S: Scalar>(sh: &[S], d: V3<S>, spellings: EvaluationOrders) -> V3<S> {
     let (b, extra) = (basis_again(d, sh.len() / 3, spellings), spellings.at(17, 0));
     let mut color = [S::from_f64(0.0); 3];
     for (row, &b) in sh.chunks_exact(3).zip(&b) {
@@ -135,7 +135,7 @@ pub(crate) fn sum_again<S: Scalar>(sh: &[S], d: V3<S>, spellings: Spellings) -> 
 pub(crate) fn basis_again<A: Arith>(
     d: V3<A>,
     coefficients: usize,
-    spellings: Spellings,
+    spellings: EvaluationOrders,
 ) -> [A; MAX_COEFFICIENTS] {
     let mut b = basis(d, coefficients);
     if spellings.is_written() {

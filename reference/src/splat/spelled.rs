@@ -1,10 +1,10 @@
 //! The projection and a (pixel, Gaussian) pair as public programs spell them: the same mathematics, other
 //! roundings.
 //!
-//! Each [`Spelling`] is a small program of the stages `project` and `project_backward` that shares no
+//! Each [`EvaluationOrder`] is a small program of the stages `project` and `project_backward` that shares no
 //! expression of a matrix, a quotient or a polynomial that it spells otherwise with the oracle's. In f64
 //! it gives the oracle's numbers but for roundings; in f32 it lies inside the oracle's bounds with as many
-//! extra roundings as it states ([`Lens::spellings`]), and not inside those without any.
+//! extra roundings as it states ([`CameraParams::spellings`]), and not inside those without any.
 
 mod backward;
 mod forward;
@@ -12,11 +12,11 @@ mod pair;
 
 pub use backward::project_backward;
 pub use forward::project;
-pub use pair::{PRACTISED_PAIRS, Pair, PairSpelling, PowerAs, SpelledPair};
+pub use pair::{PRACTISED_PAIRS, Pair, PairInOrder, PairSpelling, PowerAs};
 
 use crate::arithmetic::{Arith, ExtraRoundings, Scalar};
 use crate::splat::linear::{M3, V3, dot, mul_vec, rows_mul, transpose};
-use crate::splat::project::Lens;
+use crate::splat::project::CameraParams;
 
 /// Where a program forms the covariance before it is projected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum CovarianceIn {
 
 /// A way to write the projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spelling {
+pub struct EvaluationOrder {
     /// Its name.
     pub name: &'static str,
     /// Whether a quotient is a product with a reciprocal that is computed once.
@@ -51,7 +51,7 @@ pub struct Spelling {
 }
 
 /// The oracle's own.
-const OURS: Spelling = Spelling {
+const OURS: EvaluationOrder = EvaluationOrder {
     name: "oracle",
     reciprocals: false,
     covariance: CovarianceIn::Root,
@@ -70,8 +70,8 @@ const fn counted(roundings: u8) -> ExtraRoundings {
 ///
 /// A division or a root counts 5, which is what it may cost in fast CUDA in units of one rounding. A sum that
 /// the oracle adds up in the same order counts nothing: its roundings are the oracle's own.
-pub const PRACTISED: [Spelling; 6] = [
-    Spelling {
+pub const KNOWN_ORDERS: [EvaluationOrder; 6] = [
+    EvaluationOrder {
         name: "reciprocal",
         reciprocals: true,
         extra_roundings: counted(26),
@@ -79,28 +79,28 @@ pub const PRACTISED: [Spelling; 6] = [
                   share that inverse_eps leaves 9, its product 1",
         ..OURS
     },
-    Spelling {
+    EvaluationOrder {
         name: "world covariance",
         covariance: CovarianceIn::World,
         extra_roundings: counted(16),
         counted: "the covariance: M M^T 3, both T 3 each, two matrix products 3 each, the blur 1",
         ..OURS
     },
-    Spelling {
+    EvaluationOrder {
         name: "camera covariance",
         covariance: CovarianceIn::Camera,
         extra_roundings: counted(16),
         counted: "the covariance: M M^T 3, by R_w and by J from both sides 3 each, the blur 1",
         ..OURS
     },
-    Spelling {
+    EvaluationOrder {
         name: "rsqrt",
         rsqrt: true,
         extra_roundings: counted(6),
         counted: "a unit vector: the reciprocal of its length 5, the product 1",
         ..OURS
     },
-    Spelling {
+    EvaluationOrder {
         name: "sloan",
         sloan: true,
         extra_roundings: counted(36),
@@ -109,7 +109,7 @@ pub const PRACTISED: [Spelling; 6] = [
                   which |d|^2 may be off 1 and the 6 of a polynomial, or the 6 of the projection off d",
         ..OURS
     },
-    Spelling {
+    EvaluationOrder {
         name: "gsplat",
         reciprocals: true,
         covariance: CovarianceIn::Camera,
@@ -121,7 +121,7 @@ pub const PRACTISED: [Spelling; 6] = [
     },
 ];
 
-impl Spelling {
+impl EvaluationOrder {
     /// a / b
     fn over<A: Arith>(&self, a: A, b: A) -> A {
         if self.reciprocals { a * (b.like(1.0) / b) } else { a / b }
@@ -150,6 +150,6 @@ fn covariances<A: Arith>(rotation: &M3<A>, scaled: &M3<A>) -> [M3<A>; 2] {
 }
 
 /// J `R_w`
-fn turned<S: Scalar>(on_screen: &[V3<S>; 2], lens: &Lens<S>) -> [V3<S>; 2] {
+fn turned<S: Scalar>(on_screen: &[V3<S>; 2], lens: &CameraParams<S>) -> [V3<S>; 2] {
     rows_mul(on_screen, &lens.rotation)
 }

@@ -5,7 +5,7 @@ use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::{
     ProjectBackwardInputs, ProjectColors, ProjectGradients, ProjectInputs, ProjectOutputs,
 };
-use splatcheck_reference::arithmetic::Truth;
+use splatcheck_reference::arithmetic::Tristate;
 use splatcheck_workloads::splat::stage::ProjectStage;
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(super) fn project(inputs: &ProjectInputs, defect: Defect) -> ProjectOutputs 
         colors: cameras.iter().flat_map(|c| c.splats.colors.clone()).collect(),
         covars2d: cameras.iter().flat_map(|c| c.covars2d.clone()).collect(),
         depths: cameras.iter().flat_map(|c| c.depths.clone()).collect(),
-        visible: visible.map(|&visible| u32::from(visible == Truth::Always)).collect(),
+        visible: visible.map(|&visible| u32::from(visible == Tristate::Always)).collect(),
     }
 }
 

@@ -47,7 +47,7 @@ static ONTO: StageSpec = StageSpec {
         loop_steps: |_| Ok(0),
     },
     ptx: Ptx { buffers: BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check: |_, _| Ok(()),
 };
 

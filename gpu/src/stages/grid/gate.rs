@@ -48,7 +48,7 @@ pub(super) static FORWARD: StageSpec = StageSpec {
         loop_steps: |run| Ok(over(run.size("F"), 0)),
     },
     ptx: Ptx { buffers: FORWARD_BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check,
 };
 
@@ -80,7 +80,7 @@ pub(super) static BACKWARD: StageSpec = StageSpec {
         loop_steps: |run| Ok(nested(run.size("L"), over(run.size("F"), 0))),
     },
     ptx: Ptx { buffers: BACKWARD_BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check,
 };
 

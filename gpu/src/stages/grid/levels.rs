@@ -89,7 +89,7 @@ pub(super) static LEVELS: StageSpec = StageSpec {
         },
     },
     ptx: Ptx { buffers: BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check,
 };
 

@@ -7,15 +7,15 @@ use super::cell::terms;
 use super::{BLOCK_ROWS, E, F, NAME, V_FEATURES};
 use crate::reduction::Reduction;
 use crate::stage::{
-    Buffer, Buffers, Dim, Keyed, LoopRun, OwnLaunches, Param, Port, Ptx, Reductions, StageSpec,
+    Buffer, Buffers, Dim, ExtraLaunches, Keyed, LoopRun, Param, Port, Ptx, Reductions, StageSpec,
     Text, Value, Wgsl,
 };
 use crate::stages::per_key::starts;
 use crate::stages::per_key::{LAUNCH, lists, loop_steps as steps};
 use crate::tensor::{Data, Dtype, TensorError, Tensors};
 
-pub(super) const LAUNCHES: OwnLaunches =
-    OwnLaunches { reduction: Reduction::PerKey, first: &PER_KEY, second: None, derive: invert };
+pub(super) const LAUNCHES: ExtraLaunches =
+    ExtraLaunches { reduction: Reduction::PerKey, first: &PER_KEY, second: None, derive: invert };
 
 /// The lists: `row_offsets` [E+1], where each entry's begins, and of each addition, entry by entry, the row
 /// of gradients (`sources` [M]) and the weight (`weights` [M]).
@@ -79,7 +79,7 @@ static PER_KEY: StageSpec = StageSpec {
         loop_steps,
     },
     ptx: Ptx { buffers: BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check: |_, _| Ok(()),
 };
 

@@ -6,14 +6,15 @@
 use super::{BLOCK_ROWS, E, INITIAL, NAME, PARAMS, V, VALUES};
 use crate::reduction::Reduction;
 use crate::stage::{
-    Buffer, Buffers, Dim, Keyed, LoopRun, OwnLaunches, Port, Ptx, Reductions, StageSpec, Text, Wgsl,
+    Buffer, Buffers, Dim, ExtraLaunches, Keyed, LoopRun, Port, Ptx, Reductions, StageSpec, Text,
+    Wgsl,
 };
 use crate::stages::per_key::starts;
 use crate::stages::per_key::{LAUNCH, lists, loop_steps as steps};
 use crate::tensor::{Data, Dtype, TensorError, Tensors};
 
-pub(super) const LAUNCHES: OwnLaunches =
-    OwnLaunches { reduction: Reduction::PerKey, first: &PER_KEY, second: None, derive: invert };
+pub(super) const LAUNCHES: ExtraLaunches =
+    ExtraLaunches { reduction: Reduction::PerKey, first: &PER_KEY, second: None, derive: invert };
 
 /// The lists: `offsets` [E+1], where each row's begins, and `order` [M], the elements row by row.
 fn invert(inputs: &Tensors) -> Result<Tensors, TensorError> {
@@ -66,7 +67,7 @@ static PER_KEY: StageSpec = StageSpec {
         loop_steps,
     },
     ptx: Ptx { buffers: BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check: |_, _| Ok(()),
 };
 

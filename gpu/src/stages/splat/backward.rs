@@ -9,7 +9,7 @@ use super::shared::{
     D, FLATTEN_IDS, GAUSSIANS, H, LAST_IDS, M, N, NAME, OFFSETS, RASTER_PARAMS, TILE_OFFSETS,
     TILE_SIZE, TRANSMITTANCE, W, float, raster_constants, raster_inputs, tiles,
 };
-use super::{check, steps, twice};
+use super::{check, steps, two_launches};
 use crate::error::EngineError;
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
 use crate::stage::Stage;
@@ -153,7 +153,7 @@ impl Row {
                 loop_steps,
             },
             ptx: Ptx { buffers },
-            own_launches: &[],
+            extra_launches: &[],
             check,
         }
     }
@@ -248,7 +248,7 @@ pub(super) const STANDARD_TEXT: Text =
     Text { formulation_of: None, ..backward(formulation!("BEHIND", "STORED", "DIRECT", "0.0f")) };
 
 static STANDARD: StageSpec = StageSpec {
-    own_launches: twice::ALL,
+    extra_launches: two_launches::ALL,
     ..Row {
         name: "rasterize_backward",
         text: STANDARD_TEXT,

@@ -37,7 +37,7 @@ pub(super) const fn without_kernels(
             loop_steps: |_| Ok(0),
         },
         ptx: Ptx { buffers: NO_BUFFERS },
-        own_launches: &[],
+        extra_launches: &[],
         check: |_, _| Ok(()),
     }
 }

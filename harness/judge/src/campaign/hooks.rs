@@ -144,7 +144,7 @@ impl Policy for Part {
 /// Loop steps of all lanes beyond which a case has one threshold in three: with all of them such cases take
 /// most of the main job's time.
 const LONG: u64 = 1 << 18;
-/// Those beyond which it has one in six.
+/// Loop steps beyond which a case has one threshold in six.
 const VERY_LONG: u64 = LONG << 3;
 
 /// Whether a case is one of those that a stage is run on: each, but where it is one of several
@@ -187,7 +187,7 @@ pub trait Observer: Sync {
     /// A view of a case is about to be judged: called once, whatever the number of engines.
     fn prepared(&self, _item: &Item) {}
 
-    /// So many more (case, engine, stage, setting) runs are done.
+    /// `runs` more (case, engine, stage, setting) runs are done.
     fn done(&self, runs: u64);
 
     /// A new kind of finding: called at once, and once more when the case was made `small`.

@@ -10,7 +10,7 @@ use super::finding::Fault;
 use super::hooks::{Exercised, Hooks};
 use super::item::Item;
 use super::once::once;
-use super::rows::{EngineReport, Limited};
+use super::rows::{EngineReport, Unsupported};
 use super::run_stage::{Runs, tallies};
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
@@ -51,11 +51,11 @@ type Lacking = Vec<(Option<Setting>, String)>;
 struct Settings {
     /// Those that surely stay within the engine's loop limit: they may share a request.
     short: Vec<Option<Setting>>,
-    /// Those that may reach it, which costs the whole request.
+    /// Settings that may reach the limit, which costs the whole request.
     long: Vec<Option<Setting>>,
-    /// Those that the engine does not run.
+    /// Settings that the engine does not run.
     lacking: Lacking,
-    /// Those whose reduction is not for the job.
+    /// Settings whose reduction is not for the job.
     beyond: Lacking,
 }
 
@@ -266,7 +266,7 @@ impl<'a, 'm> Judge<'a, 'm> {
             self.hooks.observer.done(1);
             let key = (entry.job.stage, setting.map(|setting| setting.reduction));
             let by = EngineError::TooLarge(reason);
-            self.report.leave_out(key, Limited { runs: 1, by });
+            self.report.leave_out(key, Unsupported { runs: 1, by });
         }
     }
 
@@ -322,7 +322,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         let stage = entry.job.stage;
         self.report.row(stage, setting).add_run(Verdict::NotExercised, setting);
         let key = (stage, setting.map(|setting| setting.reduction));
-        self.report.limit(key, Limited { runs: 1, by });
+        self.report.limit(key, Unsupported { runs: 1, by });
     }
 
     fn count(&mut self, entry: Entry<'_>, setting: Option<Setting>, tally: &Tally) {

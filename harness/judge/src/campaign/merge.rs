@@ -105,7 +105,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::campaign::{Chain, Limited};
+    use crate::campaign::{Chain, Unsupported};
     use crate::verdict::Verdict;
     use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
     use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics, Reduction, Setting};
@@ -144,7 +144,7 @@ mod tests {
         report.row(RASTERIZE, None).add_run(Verdict::Agree, None);
         let needs = 70_000 + id.len() as u64 + u64::from(verdict == Verdict::Disagree);
         let by = splatcheck_gpu::EngineError::LoopLimit { limit: 65_535, needs };
-        let limited = Limited { runs: 1, by };
+        let limited = Unsupported { runs: 1, by };
         report.limited.insert((RASTERIZE, None), limited);
         report
     }

@@ -82,14 +82,14 @@ impl Row {
 /// Runs that came to nothing because of a limit of the device or its driver
 /// ([`EngineError::is_a_limit`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limited {
+pub struct Unsupported {
     /// How many they are.
     pub runs: u64,
     /// The limit, as the run says it that was furthest beyond, or else the first.
     pub by: EngineError,
 }
 
-impl Limited {
+impl Unsupported {
     /// Adds such runs.
     pub(super) fn add(&mut self, other: Self) {
         self.runs += other.runs;
@@ -103,7 +103,7 @@ impl Limited {
     }
 }
 
-impl fmt::Display for Limited {
+impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { runs, by } = self;
         write!(f, "{}: {by}", count(*runs, "run"))
@@ -111,9 +111,9 @@ impl fmt::Display for Limited {
 }
 
 fn add_limited(
-    all: &mut BTreeMap<(Stage, Option<Reduction>), Limited>,
+    all: &mut BTreeMap<(Stage, Option<Reduction>), Unsupported>,
     key: (Stage, Option<Reduction>),
-    limited: Limited,
+    limited: Unsupported,
 ) {
     match all.entry(key) {
         Entry::Vacant(place) => drop(place.insert(limited)),
@@ -137,9 +137,9 @@ pub struct EngineReport {
     /// What the engine has no kernel for, and why: not exercised.
     pub unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
     /// The runs that a limit of the device stood in the way of: not exercised.
-    pub limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    pub limited: BTreeMap<(Stage, Option<Reduction>), Unsupported>,
     /// The runs that no engine can make, by the reduction's own limit: they are out of the plan.
-    pub beyond: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    pub beyond: BTreeMap<(Stage, Option<Reduction>), Unsupported>,
     /// The stages that it was asked for.
     pub asked: Vec<Stage>,
     /// What was wrong, each kind once.
@@ -172,12 +172,12 @@ impl EngineReport {
     }
 
     /// Counts runs that a limit stood in the way of.
-    pub(super) fn limit(&mut self, key: (Stage, Option<Reduction>), limited: Limited) {
+    pub(super) fn limit(&mut self, key: (Stage, Option<Reduction>), limited: Unsupported) {
         add_limited(&mut self.limited, key, limited);
     }
 
     /// Counts runs that are out of the plan.
-    pub(super) fn leave_out(&mut self, key: (Stage, Option<Reduction>), limited: Limited) {
+    pub(super) fn leave_out(&mut self, key: (Stage, Option<Reduction>), limited: Unsupported) {
         add_limited(&mut self.beyond, key, limited);
     }
 

@@ -1,6 +1,6 @@
 //! What a kernel returned beside what a right one may return, output by output.
 
-use crate::judge::{Expectation, Meant, Output, OutputBound, walk};
+use crate::judge::{Acceptable, Expectation, Output, OutputBound, walk};
 use splatcheck_gpu::{Setting, TensorError, Tensors};
 use splatcheck_reference::arithmetic::ArithmeticModel;
 
@@ -21,18 +21,18 @@ impl May {
     pub(super) const ZERO: Self =
         Self { value: 0.0, radius: 0.0, of_twice: 0.0, others: Vec::new() };
 
-    fn new(meant: &Meant<'_>, place: usize, model: &ArithmeticModel) -> Self {
+    fn new(meant: &Acceptable<'_>, place: usize, model: &ArithmeticModel) -> Self {
         match *meant {
-            Meant::Within((value, radius)) => {
+            Acceptable::Within((value, radius)) => {
                 Self { value, radius, of_twice: 2.0 * radius, others: Vec::new() }
             }
-            Meant::Sum(element, sum, radius) => {
+            Acceptable::Sum(element, sum, radius) => {
                 let (depth, terms) = (2 * sum.depth + 1, 2 * sum.terms);
                 let twice = element.scaled(2.0).tolerance(depth, terms, model);
                 let of_twice = twice.max(2.0 * radius);
                 Self { value: element.value, radius, of_twice, others: Vec::new() }
             }
-            Meant::OneOf(allowed) => {
+            Acceptable::OneOf(allowed) => {
                 let others = allowed.others.get(&place).cloned().unwrap_or_default();
                 #[expect(clippy::cast_precision_loss, reason = "integers of 32 bits are exact")]
                 let value = allowed.oracle[place] as f64;
@@ -73,7 +73,7 @@ impl Part {
         let below = match (bound, shape.len()) {
             (OutputBound::Sum(_), _) => 1.min(shape.len()),
             (
-                OutputBound::Interval(_) | OutputBound::OneOf(_) | OutputBound::Follows(_),
+                OutputBound::Interval(_) | OutputBound::OneOf(_) | OutputBound::DerivedFrom(_),
                 dimensions,
             ) => match dimensions {
                 3.. => dimensions - 1,

@@ -38,7 +38,7 @@ fn add(rows: &mut Rows, before: &Tensors, ulps: f64) -> Option<()> {
                     element.magnitude += left.abs();
                 }
             }
-            OutputBound::OneOf(_) | OutputBound::Follows(_) => {}
+            OutputBound::OneOf(_) | OutputBound::DerivedFrom(_) => {}
         }
     }
     if let Some(terms) = &rows.terms {

@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 pub(super) struct Weight {
     /// Elements outside their right bounds.
     pub(super) outside: usize,
-    /// Those of them that speak for the hypothesis.
+    /// Wrong elements that speak for the hypothesis.
     pub(super) supports: usize,
-    /// Those of them that speak against it.
+    /// Wrong elements that speak against it.
     pub(super) refutes: usize,
     /// Elements of the column that are right and would not be under the hypothesis.
     pub(super) spared: usize,
@@ -83,7 +83,7 @@ pub(super) struct Seen {
     columns: usize,
     /// Elements of all runs.
     pub(super) elements: usize,
-    /// Those of them outside their right bounds, by column.
+    /// Elements outside their right bounds, by column.
     outside: Vec<usize>,
 }
 

@@ -103,7 +103,7 @@ fn subject(weighing: &Weighing, candidate: &Candidate) -> String {
     list(&names)
 }
 
-/// So many of an output's elements.
+/// `some` of an output's `all` elements, in words.
 fn elements(some: usize, all: usize, output: &str) -> String {
     match (some, all) {
         (1, 1) => format!("the one element of {output}"),

@@ -6,7 +6,7 @@ use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use super::kept::{FAREWELL, Kept, describe};
+use super::child_guard::{ChildGuard, EXIT_TIMEOUT, describe};
 use super::memory;
 use super::patience::receive;
 use super::program::Program;
@@ -86,7 +86,7 @@ type Reply = Result<Option<Vec<u8>>, FrameError>;
 /// A child process that has not failed yet. Dropping it kills it.
 #[derive(Debug)]
 pub(super) struct Running {
-    child: Kept,
+    child: ChildGuard,
     requests: Sender<Vec<u8>>,
     replies: Receiver<Reply>,
 }
@@ -113,7 +113,7 @@ impl Running {
         };
         let (requests, to_send) = channel();
         let (received, replies) = channel();
-        let child = Kept::new(child, Tail::of(stderr)?);
+        let child = ChildGuard::new(child, Tail::of(stderr)?);
         threads::start(move || converse(stdin, stdout, &to_send, &received))?;
         Ok(Self { child, requests, replies })
     }
@@ -135,7 +135,7 @@ impl Running {
                 self.child.kill();
                 End::NoFrame(error)
             }
-            Ok(_) | Err(RecvTimeoutError::Disconnected) => match self.child.wait(FAREWELL) {
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => match self.child.wait(EXIT_TIMEOUT) {
                 Some(status) => End::Ended(status),
                 None => {
                     self.child.kill();

@@ -133,7 +133,7 @@ impl Discovery {
     /// What was looked for and not found: nothing where engines were `named`, since a name that is not found
     /// is an error of [`Self::select`]; else the classes without an engine, and all that is missing.
     #[must_use]
-    pub fn in_vain(&self, named: bool) -> Vec<Missing> {
+    pub fn missing_requested(&self, named: bool) -> Vec<Missing> {
         if named {
             return Vec::new();
         }
@@ -441,7 +441,8 @@ mod tests {
         let asked = |kinds: &[EngineKind], named| {
             let found = kinds.iter().copied().map(of).collect();
             let discovery = Discovery { found, missing: vec![radeon.clone()] };
-            let missing = discovery.in_vain(named).into_iter().filter(Missing::is_asked_for);
+            let missing =
+                discovery.missing_requested(named).into_iter().filter(Missing::is_asked_for);
             missing.map(|one| one.candidate).collect::<Vec<_>>()
         };
         let both = [EngineKind::Wgpu, EngineKind::Emulator];

@@ -4,7 +4,7 @@ use std::fmt;
 
 use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, Work};
 
-/// See the module.
+/// An engine that somebody else keeps.
 pub struct Lent<'e>(pub &'e mut (dyn Engine + Send));
 
 impl fmt::Debug for Lent<'_> {

@@ -48,7 +48,7 @@ enum Machine<'a> {
     Device(Box<dyn Engine + Send + 'a>, u32),
 }
 
-/// See the module.
+/// An engine that makes every run several times and compares the bits.
 pub struct Repeated<'a>(Machine<'a>);
 
 impl<'a> Repeated<'a> {

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::{Conclusion, Evidence, Gate, Outcome, Provenance, reduction_of};
-use crate::campaign::{EngineReport, Fault, Finding, FindingPlace, Limited, Place, Row, by_fault};
+use crate::campaign::{
+    EngineReport, Fault, Finding, FindingPlace, Place, Row, Unsupported, by_fault,
+};
 use crate::engines::Missing;
 use crate::verdict::{Difference, place};
 use splatcheck_gpu::{Reduction, Stage};
@@ -321,8 +323,8 @@ impl UnsupportedSummary {
 }
 
 impl LimitedSummary {
-    fn new(entry: (&(Stage, Option<Reduction>), &Limited)) -> Self {
-        let (&(stage, reduction), Limited { runs, by }) = entry;
+    fn new(entry: (&(Stage, Option<Reduction>), &Unsupported)) -> Self {
+        let (&(stage, reduction), Unsupported { runs, by }) = entry;
         let reduction = reduction.map_or("-", Reduction::name).to_owned();
         Self { stage: stage.spec().name.to_owned(), reduction, runs: *runs, reason: by.to_string() }
     }

@@ -15,7 +15,7 @@ pub fn now() -> String {
     at(named.or_else(|| i64::try_from(passed).ok()).unwrap_or_default())
 }
 
-/// So many seconds after 1970 began.
+/// The date that is `seconds` after 1970 began.
 pub fn at(seconds: i64) -> String {
     let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
     time.to_rfc3339_opts(SecondsFormat::Secs, true)

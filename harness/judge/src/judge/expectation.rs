@@ -73,7 +73,7 @@ pub struct Rows {
     /// Where they have sums: what is summed in each row.
     pub terms: Option<Terms>,
     /// Which rows a kernel may leave out.
-    pub presence: Option<Presence>,
+    pub presence: Option<RowPresence>,
     /// Of every row, or of none: whether an element of it may have no finite bound, because roundings decide
     /// if what it is made of is there at all, or because it is left out and may hold anything. The
     /// presence's undecided rows are such.
@@ -95,7 +95,7 @@ impl Output {
     fn is_in_fixed_point(&self) -> bool {
         match &self.bound {
             OutputBound::Sum(elements) => elements.iter().all(ElementBound::is_in_fixed_point),
-            OutputBound::Interval(_) | OutputBound::OneOf(_) | OutputBound::Follows(_) => true,
+            OutputBound::Interval(_) | OutputBound::OneOf(_) | OutputBound::DerivedFrom(_) => true,
         }
     }
 }
@@ -110,26 +110,26 @@ pub enum OutputBound {
     /// One of these integers.
     OneOf(Allowed),
     /// Exactly what follows from what the kernel itself returned.
-    Follows(Follows),
+    DerivedFrom(DerivedFrom),
 }
 
 /// Integers that follow from a kernel's other outputs, whichever of those that it may return these are.
 #[derive(Clone, Debug)]
-pub struct Follows {
+pub struct DerivedFrom {
     /// What the oracle returns.
     pub oracle: Vec<i64>,
     /// How they follow.
     pub rule: Arc<dyn Rule>,
 }
 
-/// See [`Follows`].
+/// See [`DerivedFrom`].
 pub trait Rule: fmt::Debug + Send + Sync {
     /// The integers that belong to these outputs; `None` where what they follow from was not returned:
     /// then they are the oracle's.
     fn of(&self, outputs: &Tensors) -> Option<Vec<i64>>;
 }
 
-impl Follows {
+impl DerivedFrom {
     /// What a kernel's integers must be that returned these outputs.
     pub(super) fn of(&self, outputs: &Tensors) -> Vec<i64> {
         let own = self.rule.of(outputs).filter(|own| own.len() == self.oracle.len());
@@ -151,7 +151,7 @@ pub struct Allowed {
 /// What the sums of each row add up.
 #[derive(Clone, Debug)]
 pub enum Terms {
-    /// So many terms, in any order.
+    /// How many terms each row has, added in any order.
     InAnyOrder(Vec<u64>),
     /// The contributing lanes of each workgroup that adds to the row: row r has the counts
     /// `counts[offsets[r]..offsets[r + 1]]`.
@@ -234,7 +234,7 @@ pub enum LeftOut {
 
 /// Rows that a kernel may leave out, where roundings decide whether it does.
 #[derive(Clone, Debug)]
-pub struct Presence {
+pub struct RowPresence {
     /// What it then returns.
     pub left_out: LeftOut,
     /// The number of the output that holds the kernel's decision: 0 where it left the row out.
@@ -243,7 +243,7 @@ pub struct Presence {
     pub undecided: Vec<bool>,
 }
 
-impl Presence {
+impl RowPresence {
     /// The bound of the other numbers of an undecided row that the kernel left out.
     pub(super) fn of_left_out(&self, row: usize, columns: &[&Data]) -> Option<Bound> {
         let left_out = self.undecided[row] && super::number(columns[self.decided_by], row) == 0.0;
@@ -269,7 +269,7 @@ impl Rows {
             if kept(&self.outputs[presence.decided_by]) {
                 let before = &self.outputs[..presence.decided_by];
                 let decided_by = before.iter().filter(|output| kept(output)).count();
-                self.presence = Some(Presence { decided_by, ..presence });
+                self.presence = Some(RowPresence { decided_by, ..presence });
             } else {
                 let count = self.count;
                 self.outputs.iter_mut().for_each(|one| one.blur(count, &presence.undecided));
@@ -299,7 +299,7 @@ impl Output {
         let (name, found) = (self.name.to_owned(), tensor.dtype());
         let expected = match self.bound {
             OutputBound::Interval(_) | OutputBound::Sum(_) => Dtype::F32,
-            OutputBound::OneOf(_) | OutputBound::Follows(_) => Dtype::I32,
+            OutputBound::OneOf(_) | OutputBound::DerivedFrom(_) => Dtype::I32,
         };
         if found != expected {
             return Err(TensorError::Dtype { name, found, expected });
@@ -314,7 +314,9 @@ impl Output {
     /// What its elements must be beside these outputs, where they follow from them.
     pub(super) fn followed(&self, outputs: &Tensors) -> Vec<f64> {
         match &self.bound {
-            OutputBound::Follows(follows) => follows.of(outputs).into_iter().map(to_f64).collect(),
+            OutputBound::DerivedFrom(follows) => {
+                follows.of(outputs).into_iter().map(to_f64).collect()
+            }
             OutputBound::Interval(_) | OutputBound::Sum(_) | OutputBound::OneOf(_) => Vec::new(),
         }
     }
@@ -330,7 +332,7 @@ impl Output {
                 }
             }
             // Rows that may be left out hold no sums, and integers only where they decide.
-            OutputBound::Sum(_) | OutputBound::OneOf(_) | OutputBound::Follows(_) => {}
+            OutputBound::Sum(_) | OutputBound::OneOf(_) | OutputBound::DerivedFrom(_) => {}
         }
     }
 
@@ -340,7 +342,7 @@ impl Output {
             OutputBound::Interval(bounds) => bounds.len(),
             OutputBound::Sum(elements) => elements.len(),
             OutputBound::OneOf(allowed) => allowed.oracle.len(),
-            OutputBound::Follows(follows) => follows.oracle.len(),
+            OutputBound::DerivedFrom(follows) => follows.oracle.len(),
         };
         elements.checked_div(rows).unwrap_or(0)
     }
@@ -408,7 +410,7 @@ impl Element<'_> {
             OutputBound::Interval(_)
             | OutputBound::Sum(_)
             | OutputBound::OneOf(_)
-            | OutputBound::Follows(_) => {
+            | OutputBound::DerivedFrom(_) => {
                 tally.compare(0.0, difference, self.value, oracle, bound);
             }
         }

@@ -25,7 +25,7 @@ pub struct Summation {
 }
 
 impl Summation {
-    /// So many terms, in any order.
+    /// A sum of `terms` terms, in any order.
     #[must_use]
     pub fn in_any_order(terms: u64) -> Self {
         Self { depth: terms.saturating_sub(1), terms, in_memory: InMemory::FloatAtomics }

@@ -1,6 +1,6 @@
 //! What a report did not judge, and why: all of it, or grouped by reason.
 
-use crate::campaign::{EngineReport, Limited};
+use crate::campaign::{EngineReport, Unsupported};
 use crate::engines::Missing;
 use crate::gate::place;
 use crate::words::{count, count_of};
@@ -35,7 +35,7 @@ enum Kind {
     /// Elements without a finite bound.
     Inconclusive,
     /// A limit of the device stood in the way.
-    Limited,
+    Unsupported,
     /// The engine has no such kernel.
     NoKernel,
     /// Elements that rounding may leave out.
@@ -53,7 +53,7 @@ impl Kind {
             Self::Lost => "LOST",
             Self::Inconclusive => "INCONCLUSIVE",
             Self::NotCompared => "NOT COMPARED",
-            Self::Promised | Self::Limited | Self::NoKernel => "NOT EXERCISED",
+            Self::Promised | Self::Unsupported | Self::NoKernel => "NOT EXERCISED",
             Self::Beyond => "NOT IN THE PLAN",
             Self::NotFound => "NOT FOUND",
         }
@@ -63,9 +63,11 @@ impl Kind {
     fn is_always_said(self) -> bool {
         match self {
             Self::GivenUp | Self::Lost | Self::Promised | Self::Inconclusive => true,
-            Self::Limited | Self::NoKernel | Self::NotCompared | Self::Beyond | Self::NotFound => {
-                false
-            }
+            Self::Unsupported
+            | Self::NoKernel
+            | Self::NotCompared
+            | Self::Beyond
+            | Self::NotFound => false,
         }
     }
 }
@@ -146,14 +148,14 @@ fn list(reports: &[EngineReport], missing: &[Missing]) -> Vec<LeftOut> {
 
 /// What no engine can run, once for all of them: the runs of the engine that has the most.
 fn beyond(reports: &[EngineReport]) -> Vec<LeftOut> {
-    let mut all: BTreeMap<(Stage, Option<Reduction>), &Limited> = BTreeMap::new();
+    let mut all: BTreeMap<(Stage, Option<Reduction>), &Unsupported> = BTreeMap::new();
     for (&key, limited) in reports.iter().flat_map(|report| &report.beyond) {
         let known = all.entry(key).or_insert(limited);
         if known.runs < limited.runs {
             *known = limited;
         }
     }
-    let left_out = |((stage, reduction), limited): ((Stage, Option<Reduction>), &Limited)| {
+    let left_out = |((stage, reduction), limited): ((Stage, Option<Reduction>), &Unsupported)| {
         let by = reduction.map_or_else(String::new, |reduction| format!(", {reduction}"));
         let why = format!("{limited}, which no engine can run");
         LeftOut { kind: Kind::Beyond, name: format!("{}{by}", stage.name), why, elements: 0 }
@@ -177,7 +179,7 @@ fn of_engine(report: &EngineReport) -> Vec<LeftOut> {
         add(Kind::NoKernel, at(key), reason.clone());
     }
     for (key, limited) in &report.limited {
-        add(Kind::Limited, at(key), limited.to_string());
+        add(Kind::Unsupported, at(key), limited.to_string());
     }
     for (key, row) in &report.rows {
         if let Some(element) = &row.tally.without_bound {

@@ -10,7 +10,7 @@ use splatcheck_gpu::Stage;
 use splatcheck_gpu::hazard::Hazard;
 use std::sync::Arc;
 
-/// Turns of a generator that stand for its kinds where these are more than it says, since it steers.
+/// Frequency of a generator that stand for its kinds where these are more than it says, since it steers.
 pub const SOME_TURNS: u64 = 50;
 
 /// A generator of cases.
@@ -25,7 +25,7 @@ pub struct Generator {
     /// What of a conforming kernel's outputs is promised for its cases.
     pub promise: Promise,
     /// How often it has a turn in a campaign.
-    pub turns: Turns,
+    pub turns: Frequency,
     /// The files that its cases are made from, which not every machine has.
     pub needs: &'static [&'static str],
 }
@@ -66,7 +66,7 @@ impl Promise {
 
 /// How often a generator has a turn among those of its workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turns {
+pub enum Frequency {
     /// Every other case: it aims at the cells of [`coverage`](crate::coverage) one after the other.
     /// A workload has at most one such generator.
     Steering,

@@ -5,8 +5,8 @@
 //! what they are, not by how they were drawn.
 
 use super::named::{InFiles, Named};
-use super::{AnyCase, CaseId, CaseTree, Draw, Generator, Promise, SOME_TURNS, Turns};
-use crate::dice::Dice;
+use super::{AnyCase, CaseId, CaseTree, Draw, Frequency, Generator, Promise, SOME_TURNS};
+use crate::case_rng::CaseRng;
 use proptest::strategy::Just;
 use splatcheck_gpu::hazard::Hazard;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct Row<N> {
     /// How many kinds of cases it has: so many turns meet all of them, at a warp size of 4 where it matters.
     pub kinds: u64,
     /// By the turn and the warp size that is aimed at.
-    pub numbers: fn(u64, u32, &mut Dice) -> N,
+    pub numbers: fn(u64, u32, &mut CaseRng) -> N,
 }
 
 /// A row that has a turn as often as the others, and of whose cases everything is promised.
@@ -31,9 +31,9 @@ pub const fn often<N>(
     hazards: &'static [Hazard],
     purpose: &'static str,
     kinds: u64,
-    numbers: fn(u64, u32, &mut Dice) -> N,
+    numbers: fn(u64, u32, &mut CaseRng) -> N,
 ) -> Row<N> {
-    let (promise, turns) = (Promise::Every, Turns::Often);
+    let (promise, turns) = (Promise::Every, Frequency::Often);
     let generator = Generator { name, hazards, purpose, promise, turns, needs: &[] };
     Row { generator, kinds, numbers }
 }
@@ -56,7 +56,7 @@ impl<N: InFiles> Row<N> {
             id: Some(id),
             purpose: purpose.to_owned(),
             hazards: hazards.to_vec(),
-            numbers: (self.numbers)(turn, lane_width, &mut Dice::new(seed, index)),
+            numbers: (self.numbers)(turn, lane_width, &mut CaseRng::new(seed, index)),
         }
     }
 

@@ -11,7 +11,7 @@ use splatcheck_judge::io::InputError;
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
 use splatcheck_workloads::grid::case::Points;
 use splatcheck_workloads::grid::case_file::{AnyCaseFile, read_any};
-use splatcheck_workloads::grid::growth::GrowthCase;
+use splatcheck_workloads::grid::growth::LevelTableCase;
 use splatcheck_workloads::grid::result_file::{Outputs, Radii, write_result};
 
 /// Carries out the plan.
@@ -49,7 +49,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
 }
 
 /// What a level table is judged by depends on what the program itself has, which no file of bounds can say.
-fn level_table(plan: &OraclePlan, case: &GrowthCase) -> Result<Outcome, CliError> {
+fn level_table(plan: &OraclePlan, case: &LevelTableCase) -> Result<Outcome, CliError> {
     let file = plan.case.display();
     Err(CliError::new(format!(
         "{file}: {} is a level table, whose entries and offsets follow from a program's own resolutions; judge \

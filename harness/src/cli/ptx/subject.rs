@@ -72,7 +72,7 @@ impl Default for For {
 }
 
 impl For {
-    /// Those of a manifest's kernel, if it has a manifest.
+    /// The formulations of a manifest's kernel, if it has a manifest.
     pub(in crate::cli) fn kernel_of(manifest: Option<&Manifest>) -> Self {
         let Some(manifest) = manifest else { return Self::default() };
         let of_stage = match manifest.kind {

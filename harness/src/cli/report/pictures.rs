@@ -91,7 +91,7 @@ fn gaussians(finding: &FindingSummary) -> BTreeSet<usize> {
     elements.filter_map(|element| element.index.first().copied()).collect()
 }
 
-/// Those that differ, and if they are few all others too.
+/// The outlines of Gaussians that differ, and if those are few of all others too.
 fn ellipses(splats: &Splats<f64>, differing: &BTreeSet<usize>) -> Vec<Ellipse> {
     let all = splats.means2d.len();
     let shown = (0..all).filter(|id| all <= MOST_ELLIPSES || differing.contains(id));

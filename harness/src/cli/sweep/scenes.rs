@@ -16,7 +16,7 @@ use splatcheck_workloads::splat::stage::RasterStage;
 /// and nearly all.
 const GENERATED: [(usize, [u32; 2]); 3] = [(100, [256, 256]), (1000, [128, 128]), (1000, [48, 48])];
 
-/// Those of the corpus that have more than a few pairs.
+/// Cases of the corpus that have more than a few pairs.
 const OF_CORPUS: [&str; 4] =
     ["checkerboard", "large-over-many-tiles", "list-of-513", "one-to-sixteen-lanes"];
 

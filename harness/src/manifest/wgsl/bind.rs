@@ -57,7 +57,7 @@ pub enum WgslBindError {
         entry: String,
         /// What the manifest gives.
         slot: Slot,
-        /// Those that there are.
+        /// The names that there are.
         known: Vec<String>,
     },
     /// A binding is something else than its variable.
@@ -79,7 +79,7 @@ pub enum WgslBindError {
     NoOverride {
         /// What the manifest gives.
         name: String,
-        /// Those that there are.
+        /// The names that there are.
         known: Vec<String>,
     },
     /// A constant without a value.

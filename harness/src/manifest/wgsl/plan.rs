@@ -13,7 +13,7 @@ use crate::manifest::values::{
 };
 use splatcheck_workloads::layout::{Array, KernelKind, Symbols};
 
-/// See the module.
+/// What an engine is asked for to run the kernels on one job.
 pub(super) struct Plan<'k> {
     /// What the engine does.
     pub(super) run: ForeignRun<'k>,

@@ -4,7 +4,7 @@
 use super::super::Catch;
 use super::super::class::{Class, Trial};
 use super::super::emulated::{Counts, disagrees, job_of, misuse};
-use super::pool::Pool;
+use super::case_set::CaseSet;
 use super::{GeneratedError, Subject};
 use splatcheck_emulator::mutate::{Mutation, MutationKind};
 use splatcheck_emulator::{InstructionCoverage, KernelCoverage, Policy, Schedule};
@@ -28,7 +28,7 @@ const ONE_RUN: u64 = 1_000_000;
 /// ones.
 const CHEAP: u64 = 64_000;
 
-/// What one run of a wide case may take: see [`Pool`].
+/// What one run of a wide case may take: see [`CaseSet`].
 const WIDE_RUN: u64 = 10_000_000;
 
 /// Adversarial schedules of each run under which a mutant of synchronization is tried.
@@ -160,7 +160,7 @@ impl<'c> Probes<'c> {
     /// A defect of the emulator; [`GeneratedError::NoCase`].
     pub(super) fn new(
         subject: &Subject,
-        (classes, pool): (&'c [Class], &'c Pool),
+        (classes, pool): (&'c [Class], &'c CaseSet),
         engine: &mut EmulatorEngine,
     ) -> Result<Self, GeneratedError> {
         let (stage, settings) = subject.stage()?;

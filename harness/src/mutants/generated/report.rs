@@ -1,7 +1,7 @@
 //! What became of the mutants, in words.
 
 use super::super::BY_COUNTS;
-use super::hunt::Unchanged;
+use super::run_mutants::Unchanged;
 use super::{Closest, Fate, Record, Source, Subject};
 use splatcheck_judge::table::table;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use splatcheck_emulator::{Module, mix};
 /// The mutations of one kernel that were drawn.
 #[derive(Clone, Debug, Default)]
 pub struct Drawn<'s> {
-    /// Those that are programs.
+    /// The mutants that are programs.
     pub mutants: Vec<&'s Mutation>,
     /// Those that the emulator refuses, and why; others were drawn in their place.
     pub refused: Vec<(&'s Mutation, String)>,

@@ -6,7 +6,7 @@ use crate::UnknownWorkload;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::{DeviceInfo, EngineKind, Reduction, Setting};
-use splatcheck_judge::campaign::{Chain, EngineReport, Fault, Finding, Limited, Row};
+use splatcheck_judge::campaign::{Chain, EngineReport, Fault, Finding, Row, Unsupported};
 use splatcheck_judge::case_space::CaseSpace;
 use splatcheck_judge::coverage::Coverage;
 use splatcheck_judge::diagnosis::Diagnosis;
@@ -64,9 +64,9 @@ struct EngineRecord {
     #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
     unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
     #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
-    limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    limited: BTreeMap<(Stage, Option<Reduction>), Unsupported>,
     #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
-    beyond: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    beyond: BTreeMap<(Stage, Option<Reduction>), Unsupported>,
     asked: Vec<Stage>,
     findings: Vec<FindingRecord>,
     coverage: Option<Coverage>,

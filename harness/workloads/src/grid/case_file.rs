@@ -27,7 +27,7 @@ use splatcheck_reference::grid::{ComputedScales, Encoding, Grid, GridError};
 use super::case::{Case, LevelTable, Points};
 use super::fields::{self, encoding_of, fields, refused};
 use super::gate::Gate;
-use super::growth::{self, GrowthCase};
+use super::growth::{self, LevelTableCase};
 use super::{NAME, text};
 use splatcheck_judge::io::container::{Container, Entry, Part};
 use splatcheck_judge::io::error::{InputError, Problem, quoted};
@@ -47,7 +47,7 @@ pub enum AnyCaseFile {
     /// Of points, for the stages that have a level table.
     Points(Box<Case>, Notes),
     /// Of the numbers that a level table follows from.
-    Growth(GrowthCase, Notes),
+    Growth(LevelTableCase, Notes),
 }
 
 /// Reads a case of either kind and form.
@@ -61,7 +61,7 @@ pub fn read_any(file: &Path) -> Result<AnyCaseFile, InputError> {
             Opened::Text(top) => top.get(growth::file::GROWTH).is_some(),
         };
         if of_tables {
-            let (case, notes) = GrowthCase::of(opened, name)?;
+            let (case, notes) = LevelTableCase::of(opened, name)?;
             return Ok(AnyCaseFile::Growth(case, notes));
         }
         let (case, notes) = Case::of(opened, name)?;

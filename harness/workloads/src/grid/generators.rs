@@ -21,12 +21,12 @@ mod wide;
 use super::case::Points;
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_judge::workload::rows::{self, Row, often};
-use splatcheck_judge::workload::{Generator, Promise, Turns};
+use splatcheck_judge::workload::{Frequency, Generator, Promise};
 
 /// The points of a module's plan.
 macro_rules! of {
     ($generator:ident) => {
-        |turn, lane_width, dice| $generator::plan(turn, lane_width, dice).points(dice)
+        |turn, lane_width, rng| $generator::plan(turn, lane_width, rng).points(rng)
     };
 }
 
@@ -64,7 +64,7 @@ pub const ALL: &[Row<Points>] = &[
             ],
             purpose: "every group of lanes that a warp may meet, by turn: points on a line of cells",
             promise: Promise::Every,
-            turns: Turns::Steering,
+            turns: Frequency::Steering,
             needs: &[],
         },
         kinds: groups::KINDS,
@@ -137,7 +137,7 @@ pub const ALL: &[Row<Points>] = &[
             hazards: &[Hazard::ChannelCount, Hazard::MissingBarrier],
             purpose: "more than 65,536 points, vertices, entries, features and terms of one entry",
             promise: Promise::Every,
-            turns: Turns::Seldom,
+            turns: Frequency::Seldom,
             needs: &[],
         },
         kinds: wide::KINDS,
@@ -150,7 +150,7 @@ pub const ALL: &[Row<Points>] = &[
             purpose: "positions that are not finite or beyond all cells: nothing is promised but that no \
                       other memory is touched",
             promise: Promise::Nothing,
-            turns: Turns::Often,
+            turns: Frequency::Often,
             needs: &[],
         },
         kinds: lost::KINDS,
@@ -167,5 +167,5 @@ pub fn find(name: &str) -> Option<&'static Row<Points>> {
 /// Whether the cases of a row are promised and cheap enough for the main job.
 pub(super) fn is_quick(row: &Row<Points>) -> bool {
     let Generator { promise, turns, .. } = row.generator;
-    promise != Promise::Nothing && turns != Turns::Seldom
+    promise != Promise::Nothing && turns != Frequency::Seldom
 }

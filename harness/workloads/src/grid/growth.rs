@@ -23,7 +23,7 @@ use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
 use std::fmt::Display;
 
 /// A case of the stage.
-pub type GrowthCase = Named<TableGrowth>;
+pub type LevelTableCase = Named<TableGrowth>;
 
 /// The numbers that a level table follows from.
 #[derive(Clone, Debug, PartialEq)]

@@ -20,7 +20,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Those of a case's points.
+    /// The steps of a case's points.
     pub(super) fn of(case: &Points) -> Self {
         Self::new(&case.grid, case.points())
     }
@@ -59,7 +59,7 @@ pub(super) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// Those of points `[N,d]`.
+    /// The steps of points `[N,d]`.
     ///
     /// # Errors
     /// [`EngineError::Input`] for a warp size that is no power of two up to 64.

@@ -7,7 +7,7 @@ use splatcheck_reference::splat::Formulation;
 use crate::splat::formulated::stage_of;
 use crate::splat::level::Level;
 
-/// See the module.
+/// What the kernels of a user do between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KernelKind {
     /// It projects all Gaussians by all cameras.
@@ -68,7 +68,7 @@ impl KernelKind {
         Self::of_stages().find(|kind| kind.name() == name)
     }
 
-    /// Those of one stage, of every workload.
+    /// The kinds that are one stage, of every workload.
     pub fn of_stages() -> impl Iterator<Item = Self> {
         Self::OF_STAGES.into_iter().chain(Level::others().map(Self::from))
     }

@@ -131,7 +131,7 @@ impl Symbols {
         }
     }
 
-    /// Those of a stage whose arrays are its ports.
+    /// The symbols of a stage whose arrays are its ports.
     fn of_stage(self, stage: Stage, inputs: &Tensors) -> Result<Self, TensorError> {
         let mut all = self.with_sizes(stage.sizes(inputs)?.iter());
         for port in numbers(stage) {
@@ -217,7 +217,7 @@ impl Symbols {
         Ok(self)
     }
 
-    /// Those of a level's sizes, without constants.
+    /// The symbols of a level's sizes, without constants.
     #[must_use]
     pub fn of_sizes(sizes: &Sizes, level: Level) -> Self {
         let every = || {

@@ -59,7 +59,7 @@ impl Rows {
 /// Numbers of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// So many.
+    /// A fixed number.
     Fixed(usize),
     /// A square matrix of so many rows.
     Square(usize),

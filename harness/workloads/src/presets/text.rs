@@ -34,7 +34,7 @@ pub(super) struct File {
     #[serde(rename = "projection-backward")]
     pub(super) projection_backward: Option<Spanned<Level>>,
     pub(super) full: Option<Spanned<Level>>,
-    /// Those of stages of another workload, by their names.
+    /// The stages of another workload, by their names.
     #[serde(default)]
     pub(super) stage: BTreeMap<String, Spanned<Level>>,
 }

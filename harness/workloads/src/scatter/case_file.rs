@@ -63,7 +63,7 @@ fn numbers(container: &Container<'_>) -> Result<Numbers, Problem> {
     Ok(Numbers { keys, values, initial, width })
 }
 
-/// So many rows that begin at zero.
+/// Rows that begin at zero, as many as the text says.
 fn zeros(rows: &str, width: usize) -> Result<Vec<f32>, Problem> {
     let words = rows.parse().ok().and_then(|rows: usize| rows.checked_mul(width));
     let words = words.filter(|&words| words <= MAX_WORDS);

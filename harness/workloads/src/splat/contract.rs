@@ -60,7 +60,7 @@ pub enum ContractError {
         ExtraRoundings::MOST
     )]
     Units {
-        /// Those of the units.
+        /// The roundings that a change of units adds.
         more: u8,
         /// The preset.
         preset: String,

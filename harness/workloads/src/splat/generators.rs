@@ -41,7 +41,7 @@ pub use sizes::CHEAP as CHEAP_SIZES;
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{NAME, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_judge::workload::Promise::{self, Every, Nothing};
-use splatcheck_judge::workload::{CaseId, Generator, Turns};
+use splatcheck_judge::workload::{CaseId, Frequency, Generator};
 use splatcheck_reference::splat::convention::Profile;
 
 /// A row of the table: a generator and how it draws.
@@ -96,7 +96,7 @@ macro_rules! generators {
                 hazards: &[$(Hazard::$hazard),*],
                 purpose: $purpose,
                 promise: $promise,
-                turns: Turns::$turns,
+                turns: Frequency::$turns,
                 needs: &[$($needs)?],
             },
             strategy: $strategy,

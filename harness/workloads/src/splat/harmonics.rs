@@ -21,7 +21,7 @@ use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{
     AnyCase, BuiltIn, CaseError, CaseId, FailedRun, Job, Notes, Oracle,
 };
-use splatcheck_reference::arithmetic::{Bounded, Extra, Model, Scalar, Spellings};
+use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Extra, Model, Scalar};
 use splatcheck_reference::splat::harmonics::{backward, forward, lifted};
 use splatcheck_reference::splat::{Camera, Colors};
 use std::any::Any;
@@ -293,9 +293,9 @@ fn expect<M: Model>(given: &Harmonics, is_backward: bool) -> Expectation {
     };
     let (exact, widened) = (lifted::<f64>(directions), lifted(directions));
     let rows = if is_backward {
-        let of = Spellings::WRITTEN;
+        let of = EvaluationOrders::WRITTEN;
         let (v_row, v_dir) = backward(&exact, &values(coefficients), &lifted(v_colors), of);
-        let of = Spellings::STANDARD;
+        let of = EvaluationOrders::STANDARD;
         let (row_bounds, dir_bounds) =
             backward(&widened, &bounded(coefficients), &lifted(v_colors), of);
         let (v_dir, dir_bounds) = (v_dir.as_flattened(), dir_bounds.as_flattened());
@@ -304,8 +304,8 @@ fn expect<M: Model>(given: &Harmonics, is_backward: bool) -> Expectation {
             output("v_dirs", vec![n, 3], v_dir.to_vec(), dir_bounds.to_vec()),
         ]
     } else {
-        let colors = forward(&exact, &values(coefficients), Spellings::WRITTEN);
-        let bounds = forward(&widened, &bounded(coefficients), Spellings::STANDARD);
+        let colors = forward(&exact, &values(coefficients), EvaluationOrders::WRITTEN);
+        let bounds = forward(&widened, &bounded(coefficients), EvaluationOrders::STANDARD);
         let (colors, bounds) = (colors.as_flattened(), bounds.as_flattened());
         vec![output("colors", vec![n, 3], colors.to_vec(), bounds.to_vec())]
     };

@@ -16,7 +16,7 @@ use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::InputError;
 use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{AnyCase, CaseError, CaseId, Job, Notes};
-use splatcheck_reference::arithmetic::Spellings;
+use splatcheck_reference::arithmetic::EvaluationOrders;
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::scene::Scene;
 use std::any::Any;
@@ -56,7 +56,7 @@ impl Case {
         if view == 0 && (wanted(PROJECT) || wanted(PROJECT_BACKWARD)) {
             let mut project = ProjectStage::new(self).map_err(|error| failed(&error))?;
             if judged.foreign {
-                project.spellings = Spellings::STANDARD;
+                project.spellings = EvaluationOrders::STANDARD;
             }
             jobs.extend(project_jobs(project, wanted).map_err(|error| failed(&error))?);
         }

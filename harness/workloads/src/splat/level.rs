@@ -24,7 +24,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Those of splats.
+    /// The levels of splats.
     pub const ALL: [Self; 4] = [Self::Raster, Self::Project, Self::ProjectBackward, Self::Full];
 
     /// Its name on the command line and in files.

@@ -5,7 +5,7 @@ use splatcheck_gpu::{
     Engine, EngineError, ProjectGradients, RasterGradients, Reduction, Setting, Stage, Tensors,
     Work,
 };
-use splatcheck_reference::splat::Lens;
+use splatcheck_reference::splat::CameraParams;
 use splatcheck_reference::splat::backward::project::project;
 
 use super::parameters::StageGradients;
@@ -36,7 +36,8 @@ impl Backward for Oracle {
         raster: &RasterStage,
     ) -> Result<StageGradients, EngineError> {
         let scene = case.scene.map(f64::from);
-        let lens = Lens::new(&scene.cameras[0], [scene.width, scene.height], &raster.convention);
+        let lens =
+            CameraParams::new(&scene.cameras[0], [scene.width, scene.height], &raster.convention);
         let gradients = raster.oracle_backward();
         Ok(project(&scene.gaussians, &lens, &gradients, &raster.convention).into())
     }

@@ -3,8 +3,8 @@
 //! as decided. The stages use only a part of what operands may be; these programs use all of it.
 
 use crate::arithmetic::{
-    Arith, Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Truth, Wgsl, WgslExpZero,
-    perturb,
+    Arith, Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Tristate, Wgsl,
+    WgslExpZero, perturb,
 };
 use crate::splat::synthetic::Random;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ fn run<M: Model>(random: &mut Random, ratios: &mut BTreeMap<&'static str, Vec<f6
     for _ in 0..8 {
         let [a, b] = [0, 1].map(|_| registers[(random.bits() & 0xffff) as usize % registers.len()]);
         match a.1.less(b.1) {
-            Truth::Undecided => {}
+            Tristate::Undecided => {}
             decided => assert_eq!(a.0.less(b.0), decided, "{a:?} < {b:?}, {}", M::TABLE.name),
         }
         let (name, (perturbed, bounded)) = step(random.bits(), a, b);
@@ -201,8 +201,8 @@ fn what_is_unknown_stays_unknown() {
         for known in [zero, one] {
             assert_eq!(known.or(unknown).radius(), f64::INFINITY, "{known:?} or {unknown:?}");
             assert_eq!(unknown.or(known).radius(), f64::INFINITY, "{unknown:?} or {known:?}");
-            assert_eq!(known.less(unknown), Truth::Undecided, "{known:?} < {unknown:?}");
-            assert_eq!(unknown.less(known), Truth::Undecided, "{unknown:?} < {known:?}");
+            assert_eq!(known.less(unknown), Tristate::Undecided, "{known:?} < {unknown:?}");
+            assert_eq!(unknown.less(known), Tristate::Undecided, "{unknown:?} < {known:?}");
             assert_eq!(known.min(unknown).radius(), f64::INFINITY, "min {known:?} {unknown:?}");
         }
     }

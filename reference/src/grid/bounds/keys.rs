@@ -1,7 +1,7 @@
 //! Which entries the corners of the points' cells are: the rows that a program adds to.
 
 use super::{Undecided, see};
-use crate::arithmetic::{Model, Truth};
+use crate::arithmetic::{Model, Tristate};
 use crate::grid::cell::corners_of_cell;
 use crate::grid::stages::{points, with_size};
 use crate::grid::table::Grid;
@@ -49,7 +49,7 @@ impl Keys {
                 let Some(seen) = see::<M, D>(position, level, encoding, &mut counted) else {
                     continue;
                 };
-                let is_outside = seen.outside == Truth::Undecided && seen.value_outside;
+                let is_outside = seen.outside == Tristate::Undecided && seen.value_outside;
                 for (number, cell) in seen.cells.iter().flatten().enumerate() {
                     for corner in 0..self.corners {
                         let entry = level.entry(cell.vertex(corner, encoding));

@@ -1,7 +1,7 @@
 //! The cells that a point may lie in, where roundings decide.
 
 use super::Undecided;
-use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
 use crate::grid::cell::{Cell, Sides, floor, located, own_sides};
 use crate::grid::encoding::{Encoding, Lattice, RightCorner};
 use crate::grid::table::Level;
@@ -80,7 +80,7 @@ fn possible_orders<M: Model, const D: usize>(
     permute(&mut order, 0, &mut |order: &[usize; D]| {
         let possible = (0..D).all(|late| {
             let before = &order[..late];
-            before.iter().all(|&a| fractions[a].less(fractions[order[late]]) != Truth::Always)
+            before.iter().all(|&a| fractions[a].less(fractions[order[late]]) != Tristate::Always)
         });
         if possible && *order != own {
             orders.push(*order);

@@ -1,7 +1,7 @@
 //! Backward projection: the vector-Jacobian product of the stage `project`, spherical harmonics
 //! included.
 //!
-//! With [`Lens::spellings`] each intermediate that has a name grows as those of the stage do (see
+//! With [`CameraParams::spellings`] each intermediate that has a name grows as those of the stage do (see
 //! `splat/project.rs`): the gradients by the covariance, by R(q) diag(s), R(q), the scales, both
 //! quaternions, J, the mean in camera axes, the camera, the mean, the direction of view and the
 //! harmonics. What a program that forms the covariance in other axes never has, the gradients by the
@@ -29,7 +29,7 @@
 //! reverse, automatic differentiation adds to a variable's gradient once for each use, in any order, so a
 //! term passes through as many additions as there are uses besides.
 
-use crate::arithmetic::{Scalar, Spellings, Truth, rounded};
+use crate::arithmetic::{EvaluationOrders, Scalar, Tristate, rounded};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
@@ -38,7 +38,8 @@ use crate::splat::linear::{
 };
 use crate::splat::pair::one_term;
 use crate::splat::project::{
-    Lens, Projection, Spread, compensation, direction, eliminated, product, project_one, scaled,
+    CameraParams, Projection, Spread, compensation, direction, eliminated, product, project_one,
+    scaled,
 };
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh;
@@ -108,7 +109,7 @@ const PART: usize = 256;
 #[must_use]
 pub fn project<S: Scalar>(
     gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     splats: &SplatGradients<S>,
     convention: &Convention,
 ) -> ProjectionGradients<S> {
@@ -150,7 +151,7 @@ pub fn project<S: Scalar>(
 pub(crate) fn row<S: Scalar>(
     gaussians: &Gaussians<S>,
     (id, p): (usize, &Projection<S>),
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     splats: &SplatGradients<S>,
     v_color: &mut [S],
     convention: &Convention,
@@ -164,7 +165,7 @@ pub(crate) fn row<S: Scalar>(
 fn geometry<S: Scalar>(
     gaussians: &Gaussians<S>,
     id: usize,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     p: &Projection<S>,
     splats: &SplatGradients<S>,
     convention: &Convention,
@@ -245,7 +246,7 @@ struct GradientSpread<S> {
 }
 
 impl<S: Scalar> GradientSpread<S> {
-    fn new(lens: &Lens<S>, p: &Projection<S>, scaled: &M3<S>, v_cov: V3<S>) -> Self {
+    fn new(lens: &CameraParams<S>, p: &Projection<S>, scaled: &M3<S>, v_cov: V3<S>) -> Self {
         if lens.spellings.is_written() {
             let zero = [[S::from_f64(0.0); 3]; 2];
             return Self { jacobian: zero, v_root: zero, v_jacobian: zero };
@@ -271,7 +272,7 @@ pub(crate) fn covariance_of<S: Scalar>(
     det: S,
     [va, vb, vc]: V3<S>,
     inverse_eps: f64,
-    spellings: Spellings,
+    spellings: EvaluationOrders,
 ) -> V3<S> {
     // By elimination each inverse has 5 and 3 quotients, the products with both 4.
     let extra = spellings.at(14, 6);
@@ -303,7 +304,11 @@ pub(crate) fn covariance_of<S: Scalar>(
 /// From the compensation sqrt(ratio), ratio = `det/det_blurred`, to the covariance without blur:
 /// d ratio/dA = (C `det_blurred` - `C_blurred` `det)/det_blurred^2`, d ratio/dB = 2B (det -
 /// `det_blurred)/det_blurred^2`.
-fn antialias<S: Scalar>(p: &Projection<S>, v_compensation: S, spellings: Spellings) -> V3<S> {
+fn antialias<S: Scalar>(
+    p: &Projection<S>,
+    v_compensation: S,
+    spellings: EvaluationOrders,
+) -> V3<S> {
     let [sharp_a, _, sharp_c] = p.sharp;
     antialias_of(p.dets, [sharp_a, sharp_c], p.covariance, v_compensation, spellings)
 }
@@ -314,11 +319,11 @@ pub(crate) fn antialias_of<S: Scalar>(
     [sharp_a, sharp_c]: [S; 2],
     [a, b, c]: V3<S>,
     v_compensation: S,
-    spellings: Spellings,
+    spellings: EvaluationOrders,
 ) -> V3<S> {
     let (factor, extra) = (compensation(dets, spellings), spellings.at(8, 4));
     let zero = S::from_f64(0.0);
-    if zero.less(factor) == Truth::Never {
+    if zero.less(factor) == Tristate::Never {
         return [zero; 3];
     }
     let [sharp, blurred] = dets;
@@ -341,7 +346,7 @@ pub(crate) fn antialias_of<S: Scalar>(
 /// `jacobian` = on-screen Jacobian x `R_w` to `R_w`. With the gradient by `jacobian` come the magnitudes
 /// of its terms.
 fn screen<S: Scalar>(
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     p: &Projection<S>,
     (v_jacobian, spread): (&[V3<S>; 2], &[V3<S>; 2]),
     v_mean2d: [S; 2],
@@ -398,7 +403,7 @@ fn screen<S: Scalar>(
 pub(crate) fn unit_quat<S: Scalar>(
     [w, x, y, z]: [S; 4],
     v: &M3<S>,
-    spellings: Spellings,
+    spellings: EvaluationOrders,
 ) -> [S; 4] {
     let two = S::from_f64(2.0);
     let four = S::from_f64(4.0);
@@ -416,7 +421,11 @@ pub(crate) fn unit_quat<S: Scalar>(
 
 /// The magnitudes of the terms of [`unit_quat`]; zeros where no other spelling is held. The homogeneous
 /// polynomials have a term for each entry of the diagonal, which the projection off q takes out again.
-fn unit_quat_spread<S: Scalar>([w, x, y, z]: [S; 4], v: &M3<S>, spellings: Spellings) -> [S; 4] {
+fn unit_quat_spread<S: Scalar>(
+    [w, x, y, z]: [S; 4],
+    v: &M3<S>,
+    spellings: EvaluationOrders,
+) -> [S; 4] {
     let zero = S::from_f64(0.0);
     if spellings.is_written() {
         return [zero; 4];
@@ -446,7 +455,7 @@ fn unit_quat_spread<S: Scalar>([w, x, y, z]: [S; 4], v: &M3<S>, spellings: Spell
 fn color<S: Scalar>(
     gaussians: &Gaussians<S>,
     id: usize,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     splats: &SplatGradients<S>,
     v_color: &mut [S],
     row: &mut Row<S>,
@@ -483,7 +492,7 @@ pub(crate) fn harmonics_vjp<S: Scalar>(
     (d, length): (V3<S>, S),
     v: V3<S>,
     v_values: &mut [S],
-    spellings: Spellings,
+    spellings: EvaluationOrders,
 ) -> V3<S> {
     let coefficients = values.len() / 3;
     let basis = sh::basis_again(d, coefficients, spellings);
@@ -506,7 +515,12 @@ pub(crate) fn harmonics_vjp<S: Scalar>(
 /// gradient of its channel's colour times each term of its function's derivative. They also are what the
 /// derivatives of other polynomials differ by that are the same on the unit sphere: multiples of the
 /// direction, which its length takes out again.
-fn direction_spread<S: Scalar>(values: &[S], v: V3<S>, d: V3<S>, spellings: Spellings) -> V3<S> {
+fn direction_spread<S: Scalar>(
+    values: &[S],
+    v: V3<S>,
+    d: V3<S>,
+    spellings: EvaluationOrders,
+) -> V3<S> {
     let mut spread = [S::from_f64(0.0); 3];
     if spellings.is_written() {
         return spread;

@@ -12,7 +12,7 @@
 
 mod state;
 
-use crate::arithmetic::{LaneJob, Lanes, Scalar, Walk};
+use crate::arithmetic::{LaneJob, Lanes, Scalar, Vectorized};
 use crate::splat::formulated::{BackwardView, Ends, beyond, in_front, unblend};
 use crate::splat::formulation::{Formulation, WalkOrder};
 use crate::splat::pair::{SlopeX, SlopeY, alpha_vjp_factors};
@@ -56,13 +56,16 @@ pub(crate) const GEOMETRY: usize = 6;
 
 /// Differentiates the rasterization of the whole image in the standard formulation.
 #[must_use]
-pub fn rasterize<S: Walk>(view: &RasterView<'_, S>, loss: &LossView<'_, S>) -> SplatGradients<S> {
+pub fn rasterize<S: Vectorized>(
+    view: &RasterView<'_, S>,
+    loss: &LossView<'_, S>,
+) -> SplatGradients<S> {
     rasterize_as(view, &BackwardView::standard(*loss))
 }
 
 /// Differentiates the rasterization of the whole image as the formulation of `inputs` does.
 #[must_use]
-pub fn rasterize_as<S: Walk>(
+pub fn rasterize_as<S: Vectorized>(
     view: &RasterView<'_, S>,
     inputs: &BackwardView<'_, S>,
 ) -> SplatGradients<S> {

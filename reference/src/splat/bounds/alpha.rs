@@ -1,7 +1,7 @@
 //! alpha of a pair over bounded numbers, and when a pixel stops.
 
 use super::pair::power;
-use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Truth};
+use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Tristate};
 use crate::splat::convention::{Convention, StopRule};
 use crate::splat::pair::one_term;
 use crate::splat::reach::Footprint;
@@ -11,7 +11,7 @@ use crate::splat::view::RasterView;
 pub const MAX_PATHS: usize = 8;
 
 /// Whether a pixel stops in front of the Gaussian behind which its transmittance would be `next`.
-pub(super) fn stops<M: Model>(next: Bounded<M>, convention: &Convention) -> Truth {
+pub(super) fn stops<M: Model>(next: Bounded<M>, convention: &Convention) -> Tristate {
     let least = Bounded::from_f64(convention.transmittance_min);
     match convention.stop_rule {
         StopRule::Less => next.less(least),
@@ -34,7 +34,7 @@ pub(super) struct BoundedAlpha<M> {
     pub(super) offset: [Bounded<M>; 2],
     pub(super) gauss: Bounded<M>,
     pub(super) alpha: Bounded<M>,
-    pub(super) visible: Truth,
+    pub(super) visible: Tristate,
     /// What the f64 oracle decides.
     pub(super) value_visible: bool,
 }
@@ -72,7 +72,7 @@ pub(super) fn alpha_at<M: Model>(
     let power = power(footprint.conic, offset, extra);
     let zero = Bounded::from_f64(0.0);
     let above = zero.less(power);
-    if above == Truth::Always {
+    if above == Tristate::Always {
         return None;
     }
     let gauss = power.exp();
@@ -83,8 +83,8 @@ pub(super) fn alpha_at<M: Model>(
     let value_visible = !(zero.value_less(power) || alpha.value_less(alpha_min));
     let pair = BoundedAlpha { offset, gauss, alpha, visible, value_visible };
     match visible {
-        Truth::Never => None,
-        Truth::Always => Some(pair),
-        Truth::Undecided => Some(if_visible(pair, power, view.convention)),
+        Tristate::Never => None,
+        Tristate::Always => Some(pair),
+        Tristate::Undecided => Some(if_visible(pair, power, view.convention)),
     }
 }

@@ -1,7 +1,7 @@
 //! Binning over intervals: which tiles list a Gaussian in every conforming program, and which only
 //! in some.
 
-use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
 use crate::splat::bin::{
     Rectangle, TooManyPairs, first_and_end, half_size, lists, rectangle, whole_tiles,
 };
@@ -34,7 +34,7 @@ pub(super) struct Candidates<M> {
 impl<M: Model> Candidate<M> {
     fn new(id: u32, p: &Projection<Bounded<M>>, convention: &Convention, tiles: [u32; 2]) -> Self {
         let [outer, mut inner] = rectangles(p, convention, tiles);
-        if p.seen == Truth::Undecided {
+        if p.seen == Tristate::Undecided {
             inner = [[0; 2]; 2];
         }
         let nominal = rectangle(p, convention, tiles);
@@ -42,9 +42,12 @@ impl<M: Model> Candidate<M> {
     }
 
     /// Whether the tile lists it, and what the values decide.
-    fn listed(&self, tile: [u32; 2]) -> (Truth, bool) {
+    fn listed(&self, tile: [u32; 2]) -> (Tristate, bool) {
         let holds = |r: &Rectangle| (0..2).all(|i| (r[i][0]..r[i][1]).contains(&tile[i]));
-        (if holds(&self.inner) { Truth::Always } else { Truth::Undecided }, holds(&self.nominal))
+        (
+            if holds(&self.inner) { Tristate::Always } else { Tristate::Undecided },
+            holds(&self.nominal),
+        )
     }
 }
 
@@ -112,7 +115,7 @@ impl<M: Model> Candidates<M> {
     pub(super) fn of_tile(
         &self,
         tile: usize,
-    ) -> impl Iterator<Item = (&Candidate<M>, Truth, bool)> {
+    ) -> impl Iterator<Item = (&Candidate<M>, Tristate, bool)> {
         #[expect(clippy::cast_possible_truncation, reason = "tiles are counted in u32")]
         let number = tile as u32;
         let place = [number % self.lists.tiles[0], number / self.lists.tiles[0]];

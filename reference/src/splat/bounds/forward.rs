@@ -2,7 +2,7 @@
 
 use super::alpha::{BoundedAlpha, MAX_PATHS, stops, value_stops};
 use super::forward_lanes::TileJob;
-use crate::arithmetic::{Arith, Bounded, Model, Scalar, Truth, dispatch};
+use crate::arithmetic::{Arith, Bounded, Model, Scalar, Tristate, dispatch};
 use crate::splat::convention::Convention;
 use crate::splat::reach::footprints;
 use crate::splat::view::RasterView;
@@ -97,7 +97,7 @@ impl<M: Model> Pixel<M> {
                 continue;
             }
             let mut taken = i;
-            if pair.visible == Truth::Undecided {
+            if pair.visible == Tristate::Undecided {
                 self.undecided += 1;
                 let copy = self.paths[i].clone();
                 self.paths.push(copy);
@@ -123,9 +123,9 @@ impl<M: Model> Pixel<M> {
     ) {
         let next = self.paths[i].t * (Bounded::from_f64(1.0) - alpha);
         match stops(next, convention) {
-            Truth::Always => self.paths[i].stopped = true,
-            Truth::Never => self.paths[i].blend(alpha, next, color, position),
-            Truth::Undecided => {
+            Tristate::Always => self.paths[i].stopped = true,
+            Tristate::Never => self.paths[i].blend(alpha, next, color, position),
+            Tristate::Undecided => {
                 self.undecided += 1;
                 self.undecided_stops += 1;
                 let mut copy = self.paths[i].clone();

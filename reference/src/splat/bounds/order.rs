@@ -6,7 +6,7 @@
 //! the mean's bits: their order is that of their indices.
 
 use super::bin::Candidate;
-use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
 use std::ops::Range;
 
 /// Orders that are followed one by one; more are covered by a hull.
@@ -28,8 +28,8 @@ impl<M: Model> Key<M> {
 
     /// Whether `self` comes before `other` in every program.
     fn is_before(&self, other: &Self) -> bool {
-        let not_larger = other.depth.less(self.depth) == Truth::Never || self.mean == other.mean;
-        self.depth.less(other.depth) == Truth::Always || (not_larger && self.id < other.id)
+        let not_larger = other.depth.less(self.depth) == Tristate::Never || self.mean == other.mean;
+        self.depth.less(other.depth) == Tristate::Always || (not_larger && self.id < other.id)
     }
 }
 

@@ -17,12 +17,12 @@ use super::image::Image;
 use super::project::undecided_projections;
 use super::undecided::Undecided;
 use crate::arithmetic::sum::{ElementBound, in_any_order};
-use crate::arithmetic::{Bounded, Model, Scalar, Spellings, Truth};
+use crate::arithmetic::{Bounded, EvaluationOrders, Model, Scalar, Tristate};
 use crate::splat::backward::project::{Row, row};
 use crate::splat::backward::rasterize::{GEOMETRY, SplatGradients};
 use crate::splat::bin::TooManyPairs;
 use crate::splat::convention::Convention;
-use crate::splat::project::{Lens, Projection, project_all, splats};
+use crate::splat::project::{CameraParams, Projection, project_all, splats};
 use crate::splat::rasterize::Raster;
 use crate::splat::render::{Gradients, Stage};
 use crate::splat::scene::{Gaussians, Scene};
@@ -59,7 +59,7 @@ struct OneCamera<M> {
 pub fn pipeline<M: Model>(
     scene: &Scene<Bounded<M>>,
     convention: &Convention,
-    spellings: Spellings,
+    spellings: EvaluationOrders,
 ) -> Result<PipelineBounds<M>, TooManyPairs> {
     let mut undecided = Undecided::default();
     let cameras = (0..scene.cameras.len())
@@ -101,12 +101,13 @@ pub fn pipeline<M: Model>(
 
 fn one_camera<M: Model>(
     scene: &Scene<Bounded<M>>,
-    (camera, spellings): (usize, Spellings),
+    (camera, spellings): (usize, EvaluationOrders),
     convention: &Convention,
     undecided: &mut Undecided,
 ) -> Result<OneCamera<M>, TooManyPairs> {
     let (gaussians, size) = (&scene.gaussians, [scene.width, scene.height]);
-    let lens = Lens { spellings, ..Lens::new(&scene.cameras[camera], size, convention) };
+    let lens =
+        CameraParams { spellings, ..CameraParams::new(&scene.cameras[camera], size, convention) };
     let projections = project_all(gaussians, &lens, convention);
     undecided.add(&undecided_projections(gaussians, &lens, &projections, convention));
     let candidates = Candidates::new(&projections, convention, size)?;
@@ -138,7 +139,7 @@ fn one_camera<M: Model>(
 /// What every Gaussian gets, and the gradients of the colours as they were given.
 fn rows<M: Model>(
     gaussians: &Gaussians<Bounded<M>>,
-    lens: &Lens<Bounded<M>>,
+    lens: &CameraParams<Bounded<M>>,
     projections: &[Option<Projection<Bounded<M>>>],
     splats: &SplatGradients<Bounded<M>>,
     convention: &Convention,
@@ -164,7 +165,7 @@ fn culled_to_zero<M: Model>(
 ) {
     let (channels, zero) = (splats.channels, Bounded::from_f64(0.0));
     for (g, projection) in projections.iter().enumerate() {
-        if projection.as_ref().is_some_and(|p| p.seen == Truth::Undecided) {
+        if projection.as_ref().is_some_and(|p| p.seen == Tristate::Undecided) {
             let numbers = splats.means2d[g].iter_mut().chain(&mut splats.conics[g]);
             let colors = &mut splats.colors[g * channels..(g + 1) * channels];
             numbers.chain([&mut splats.opacities[g]]).chain(colors).for_each(|x| *x = x.or(zero));

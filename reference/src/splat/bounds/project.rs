@@ -9,13 +9,13 @@
 
 use super::undecided::Undecided;
 use crate::arithmetic::sum::ElementBound;
-use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
 use crate::splat::backward::project::{Row, row};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::Convention;
 use crate::splat::project::on_image::of_projections;
 use crate::splat::project::{
-    Lens, OnImage, Projection, Projections, direction, project_all, project_one,
+    CameraParams, OnImage, Projection, Projections, direction, project_all, project_one,
 };
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh;
@@ -42,7 +42,7 @@ pub struct ProjectionBounds<M> {
 #[must_use]
 pub fn project<M: Model>(
     gaussians: &Gaussians<Bounded<M>>,
-    lens: &Lens<Bounded<M>>,
+    lens: &CameraParams<Bounded<M>>,
     convention: &Convention,
 ) -> ProjectionBounds<M> {
     let all = project_all(gaussians, lens, convention);
@@ -57,7 +57,7 @@ pub fn project<M: Model>(
 #[must_use]
 pub fn project_on_image<M: Model>(
     gaussians: &Gaussians<Bounded<M>>,
-    lens: &Lens<Bounded<M>>,
+    lens: &CameraParams<Bounded<M>>,
     convention: &Convention,
     size: Option<[u32; 2]>,
 ) -> (OnImage<Bounded<M>>, Undecided) {
@@ -65,7 +65,7 @@ pub fn project_on_image<M: Model>(
     let mut undecided = undecided_projections(gaussians, lens, &all, convention);
     let on_image = of_projections(gaussians, lens, &all, (convention, size));
     // Whether a Gaussian is kept is decided once.
-    let open = on_image.kept.iter().filter(|&&kept| kept == Truth::Undecided);
+    let open = on_image.kept.iter().filter(|&&kept| kept == Tristate::Undecided);
     undecided.culling = open.count() as u64;
     (on_image, undecided)
 }
@@ -82,7 +82,7 @@ pub struct ProjectionGradientBounds {
     pub viewmats: Vec<ElementBound>,
     /// `[C,N]`: whether the camera sees the Gaussian. One that it sees or may see adds a term to both
     /// sums; one of which roundings decide may have a determinant of 0, and then no finite bound.
-    pub seen: Vec<Truth>,
+    pub seen: Vec<Tristate>,
     /// Comparisons that were followed both ways.
     pub undecided: Undecided,
 }
@@ -93,14 +93,14 @@ impl ProjectionGradientBounds {
     pub fn cameras_of(&self, g: usize) -> u64 {
         let gaussians = self.elements.len() / self.stride;
         let cameras = self.seen.iter().skip(g).step_by(gaussians);
-        cameras.filter(|&&seen| seen != Truth::Never).count() as u64
+        cameras.filter(|&&seen| seen != Tristate::Never).count() as u64
     }
 
     /// Whether roundings decide for some camera that it sees Gaussian `g`.
     #[must_use]
     pub fn is_open(&self, g: usize) -> bool {
         let gaussians = self.elements.len() / self.stride;
-        self.seen.iter().skip(g).step_by(gaussians).any(|&seen| seen == Truth::Undecided)
+        self.seen.iter().skip(g).step_by(gaussians).any(|&seen| seen == Tristate::Undecided)
     }
 }
 
@@ -108,7 +108,7 @@ impl ProjectionGradientBounds {
 #[must_use]
 pub fn project_backward<M: Model>(
     gaussians: &Gaussians<Bounded<M>>,
-    lenses: &[Lens<Bounded<M>>],
+    lenses: &[CameraParams<Bounded<M>>],
     gradients: &[SplatGradients<Bounded<M>>],
     convention: &Convention,
 ) -> ProjectionGradientBounds {
@@ -135,7 +135,7 @@ pub fn project_backward<M: Model>(
             out.undecided.add(&part.undecided);
         }
         let terms =
-            out.seen.iter().rev().take(n).filter(|&&seen| seen != Truth::Never).count() as u64;
+            out.seen.iter().rev().take(n).filter(|&&seen| seen != Tristate::Never).count() as u64;
         sums.iter_mut().for_each(|sum| sum.finish(terms));
         out.viewmats.extend(sums);
     }
@@ -147,7 +147,7 @@ pub fn project_backward<M: Model>(
 /// One camera's part of the sums.
 struct OneCamera<'a, M> {
     gaussians: &'a Gaussians<Bounded<M>>,
-    lens: &'a Lens<Bounded<M>>,
+    lens: &'a CameraParams<Bounded<M>>,
     gradients: &'a SplatGradients<Bounded<M>>,
     convention: &'a Convention,
 }
@@ -155,7 +155,7 @@ struct OneCamera<'a, M> {
 /// What the Gaussians of a part add to their camera.
 struct Part {
     sums: [ElementBound; CAMERA],
-    seen: Vec<Truth>,
+    seen: Vec<Tristate>,
     undecided: Undecided,
 }
 
@@ -171,13 +171,13 @@ impl<M: Model> OneCamera<'_, M> {
         let mut v_color = vec![zero; stride - GEOMETRY];
         for (id, elements) in (first..).zip(elements.chunks_exact_mut(stride)) {
             let p = project_one(self.gaussians, id, self.lens, self.convention);
-            part.seen.push(p.as_ref().map_or(Truth::Never, |p| p.seen));
+            part.seen.push(p.as_ref().map_or(Tristate::Never, |p| p.seen));
             let Some(p) = p else { continue };
             let one = (id, &p);
             count(&mut part.undecided, self.gaussians, one, self.lens, self.convention);
             let row =
                 row(self.gaussians, one, self.lens, self.gradients, &mut v_color, self.convention);
-            let term = |x: Bounded<M>| if p.seen == Truth::Always { x } else { x.or(zero) };
+            let term = |x: Bounded<M>| if p.seen == Tristate::Always { x } else { x.or(zero) };
             let values = numbers(&row).into_iter().chain(v_color.iter().copied());
             elements.iter_mut().zip(values).for_each(|(sum, x)| sum.add(term(x)));
             part.sums.iter_mut().zip(camera(&row)).for_each(|(sum, x)| sum.add(term(x)));
@@ -203,7 +203,7 @@ fn camera<M: Model>(row: &Row<Bounded<M>>) -> [Bounded<M>; CAMERA] {
 /// Counts the undecided comparisons of one camera's projection.
 pub(super) fn undecided_projections<M: Model>(
     gaussians: &Gaussians<Bounded<M>>,
-    lens: &Lens<Bounded<M>>,
+    lens: &CameraParams<Bounded<M>>,
     projections: &[Option<Projection<Bounded<M>>>],
     convention: &Convention,
 ) -> Undecided {
@@ -220,12 +220,13 @@ fn count<M: Model>(
     undecided: &mut Undecided,
     gaussians: &Gaussians<Bounded<M>>,
     (id, p): (usize, &Projection<Bounded<M>>),
-    lens: &Lens<Bounded<M>>,
+    lens: &CameraParams<Bounded<M>>,
     convention: &Convention,
 ) {
     let zero = Bounded::from_f64(0.0);
-    let open =
-        |truths: &[Truth]| truths.iter().filter(|&&truth| truth == Truth::Undecided).count() as u64;
+    let open = |truths: &[Tristate]| {
+        truths.iter().filter(|&&truth| truth == Tristate::Undecided).count() as u64
+    };
     undecided.culling += open(&[p.seen]);
     undecided.jacobian_limit += open(&p.limited);
     if convention.antialiased {

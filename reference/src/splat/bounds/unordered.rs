@@ -13,10 +13,10 @@
 //! nothing can escape.
 
 use super::alpha::{BoundedAlpha, stops};
+use super::backward_paths::BackwardPaths;
 use super::forward::Path;
-use super::unwalk::Walk;
 use crate::arithmetic::sum::in_any_order;
-use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
 use crate::splat::tile::Entry;
 use crate::splat::view::RasterView;
 
@@ -43,7 +43,7 @@ impl Product {
         for Member { pair, .. } in members {
             let [least, most] = (Bounded::<M>::from_f64(1.0) - pair.alpha).ends();
             low *= least.clamp(0.0, 1.0);
-            high *= if pair.visible == Truth::Always { most.clamp(0.0, 1.0) } else { 1.0 };
+            high *= if pair.visible == Tristate::Always { most.clamp(0.0, 1.0) } else { 1.0 };
         }
         Self { low, high, factors: members.len() as f64 }
     }
@@ -79,7 +79,7 @@ pub(super) fn blend<M: Model>(
             let mut terms = vec![*slot];
             terms.extend(members.iter().map(|Member { entry, pair }| {
                 let term = view.splats.color(entry.id)[d] * (pair.alpha * in_front);
-                let certain = all && pair.visible == Truth::Always;
+                let certain = all && pair.visible == Tristate::Always;
                 if certain { term } else { term.or(Bounded::from_f64(0.0)) }
             }));
             *slot = in_any_order(&terms);
@@ -89,11 +89,11 @@ pub(super) fn blend<M: Model>(
     let in_front = Bounded::between(low, t_high);
     let behind = Bounded::between(low.min(high), high);
     let mut paths = Vec::new();
-    if stops(behind, view.convention) != Truth::Always {
+    if stops(behind, view.convention) != Tristate::Always {
         let goes_on = along(behind, true, in_front);
         paths.push(Path { last: end, other_last: Vec::new(), ..goes_on });
     }
-    if stops(in_front, view.convention) != Truth::Never {
+    if stops(in_front, view.convention) != Tristate::Never {
         let mut stopped = along(in_front, false, in_front);
         stopped.other_last.push(stopped.last);
         paths.push(Path { last: end, stopped: true, ..stopped });
@@ -104,7 +104,7 @@ pub(super) fn blend<M: Model>(
 /// Differentiates all members along every path of a walk back; their terms in the members' order.
 pub(super) fn differentiate<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
-    walk: &mut Walk<'_, M>,
+    walk: &mut BackwardPaths<'_, M>,
     members: &[Member<'_, M>],
 ) -> Vec<Vec<Bounded<M>>> {
     let product = Product::new(members);
@@ -126,7 +126,7 @@ pub(super) fn differentiate<M: Model>(
         for (i, (t, behind)) in before.iter().enumerate() {
             walk.differentiate(view, entry, pair, *t, &mut behind.clone(), i > 0);
         }
-        let certain = pair.visible == Truth::Always;
+        let certain = pair.visible == Tristate::Always;
         walk.terms.iter().map(|&term| if certain { term } else { term.or(zero) }).collect()
     };
     members.iter().map(terms_of).collect()

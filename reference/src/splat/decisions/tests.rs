@@ -18,7 +18,7 @@ const COMPARISONS: [(&str, &str, &[&str]); 6] = [
             "let left_out = culled | !zero.less(dets[1]);", // Determinant
             "let root = (sharp / blurred).root_above(0.0);", // SharpDeterminant
             // Whose roundings the bound has: no value depends on it.
-            "if (b.less(a), (-b).less(a)) == (Truth::Always, Truth::Always) {",
+            "if (b.less(a), (-b).less(a)) == (Tristate::Always, Tristate::Always) {",
             "limited[i] = slope.less(low) | high.less(slope);", // SlopeLow, SlopeHigh
             "let within = high.min(low.max(slope));",           // the same two
             "c.max(zero)",                                      // Color
@@ -53,7 +53,7 @@ const COMPARISONS: [(&str, &str, &[&str]); 6] = [
         "backward/project",
         include_str!("../backward/project.rs"),
         &[
-            "if zero.less(factor) == Truth::Never {", // SharpDeterminant
+            "if zero.less(factor) == Tristate::Never {", // SharpDeterminant
             "let v: V3<S> = std::array::from_fn(|i| S::choose(zero.less(unclamped[i]), v[i], zero));", // Color
         ],
     ),

@@ -5,8 +5,8 @@
 //! the rule of gsplat's `fully_fused_projection`. The radius is the half-size of the convention's extent,
 //! rounded up.
 
-use super::{Lens, Projection, Projections, project_all};
-use crate::arithmetic::{Scalar, Truth};
+use super::{CameraParams, Projection, Projections, project_all};
+use crate::arithmetic::{Scalar, Tristate};
 use crate::splat::bin::half_size;
 use crate::splat::convention::Convention;
 use crate::splat::scene::Gaussians;
@@ -17,7 +17,7 @@ pub struct OnImage<S> {
     /// The stage's numbers, of Gaussians beside the image as well.
     pub projections: Projections<S>,
     /// `[N]` whether a Gaussian is kept: neither culled nor beside the image.
-    pub kept: Vec<Truth>,
+    pub kept: Vec<Tristate>,
     /// `[N,2]` the least and the greatest radius in x and y that a program may have of a Gaussian which it
     /// keeps, whole pixels; one number but for bounds.
     pub radii: Vec<[[f64; 2]; 2]>,
@@ -28,7 +28,7 @@ pub struct OnImage<S> {
 #[must_use]
 pub fn project_on_image<S: Scalar>(
     gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     convention: &Convention,
     size: Option<[u32; 2]>,
 ) -> OnImage<S> {
@@ -37,12 +37,12 @@ pub fn project_on_image<S: Scalar>(
 
 pub(crate) fn of_projections<S: Scalar>(
     gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     all: &[Option<Projection<S>>],
     (convention, size): (&Convention, Option<[u32; 2]>),
 ) -> OnImage<S> {
     let of = |p: &Option<Projection<S>>| match p {
-        None => (Truth::Never, [[0.0; 2]; 2]),
+        None => (Tristate::Never, [[0.0; 2]; 2]),
         Some(p) => {
             let radii = half_size(p, convention).map(whole_pixels);
             (!(!p.seen | left_out(p.mean2d, radii, size)), radii)
@@ -67,8 +67,9 @@ fn whole_pixels<S: Scalar>(half: S) -> [f64; 2] {
 }
 
 /// Whether the Gaussian has no radius, or lies beside the image.
-fn left_out<S: Scalar>(mean: [S; 2], radii: [[f64; 2]; 2], size: Option<[u32; 2]>) -> Truth {
-    let positive = |[low, high]: [f64; 2]| both(Truth::known(low > 0.0), Truth::known(high > 0.0));
+fn left_out<S: Scalar>(mean: [S; 2], radii: [[f64; 2]; 2], size: Option<[u32; 2]>) -> Tristate {
+    let positive =
+        |[low, high]: [f64; 2]| both(Tristate::known(low > 0.0), Tristate::known(high > 0.0));
     let none = !(positive(radii[0]) | positive(radii[1]));
     let Some(size) = size else { return none };
     (0..2).fold(none, |out, axis| {
@@ -79,13 +80,13 @@ fn left_out<S: Scalar>(mean: [S; 2], radii: [[f64; 2]; 2], size: Option<[u32; 2]
 }
 
 /// Whether an interval about a mean lies beside an image of that side.
-fn beside<S: Scalar>(mean: S, radius: f64, side: u32) -> Truth {
+fn beside<S: Scalar>(mean: S, radius: f64, side: u32) -> Tristate {
     let (radius, zero) = (S::from_f64(radius), S::from_f64(0.0));
     let side = S::from_f64(f64::from(side));
     !zero.less(mean + radius) | !(mean - radius).less(side)
 }
 
 /// What holds at both ends of an interval; undecided where they differ.
-fn both(one: Truth, other: Truth) -> Truth {
-    if one == other { one } else { Truth::Undecided }
+fn both(one: Tristate, other: Tristate) -> Tristate {
+    if one == other { one } else { Tristate::Undecided }
 }

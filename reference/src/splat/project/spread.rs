@@ -4,7 +4,7 @@
 //! has J `R_w` or the root, and rounds the products of their terms instead. Where such a matrix is a
 //! difference of large terms, those products are far larger than its own.
 
-use super::Lens;
+use super::CameraParams;
 use crate::arithmetic::Scalar;
 use crate::splat::linear::{M3, V3};
 
@@ -18,7 +18,7 @@ pub(crate) struct Spread<S> {
 
 impl<S: Scalar> Spread<S> {
     /// For the Jacobian J of the projection and `scaled` = R(q) diag(s).
-    pub(crate) fn new(on_screen: &[V3<S>; 2], lens: &Lens<S>, scaled: &M3<S>) -> Self {
+    pub(crate) fn new(on_screen: &[V3<S>; 2], lens: &CameraParams<S>, scaled: &M3<S>) -> Self {
         let zero = [S::from_f64(0.0); 3];
         if lens.spellings.is_written() {
             return Self { jacobian: [zero; 2], root: [zero; 2] };

@@ -1,8 +1,8 @@
 //! The stage `project_backward`, spelled otherwise.
 
 use super::forward::Step;
-use super::{CovarianceIn, Spelling, turned};
-use crate::arithmetic::{Scalar, Spellings};
+use super::{CovarianceIn, EvaluationOrder, turned};
+use crate::arithmetic::{EvaluationOrders, Scalar};
 use crate::splat::backward::project::{
     ProjectionGradients, antialias_of, covariance_of, unit_quat,
 };
@@ -11,7 +11,7 @@ use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
     M3, V3, add, dot, mul_vec, rows_mul, scale, transpose, transpose_mul_vec,
 };
-use crate::splat::project::{Lens, compensation, scaled};
+use crate::splat::project::{CameraParams, compensation, scaled};
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh::{self, spelled};
 
@@ -25,7 +25,7 @@ struct Inner<S> {
     rotation: M3<S>,
 }
 
-impl Spelling {
+impl EvaluationOrder {
     /// -C V C for the conic C and the gradient V by it, symmetric matrices both, where the conic is a
     /// product with a reciprocal; else the oracle's.
     fn covariance_vjp<S: Scalar>(
@@ -35,7 +35,7 @@ impl Spelling {
         inverse_eps: f64,
     ) -> V3<S> {
         if !self.reciprocals {
-            let none = Spellings::WRITTEN;
+            let none = EvaluationOrders::WRITTEN;
             return covariance_of(step.covariance, step.dets[1], [va, vb, vc], inverse_eps, none);
         }
         let half = S::from_f64(0.5) * vb;
@@ -52,7 +52,12 @@ impl Spelling {
         v.map(|x| x * share)
     }
 
-    fn inner<S: Scalar>(&self, step: &Step<S>, lens: &Lens<S>, [a, b, c]: V3<S>) -> Inner<S> {
+    fn inner<S: Scalar>(
+        &self,
+        step: &Step<S>,
+        lens: &CameraParams<S>,
+        [a, b, c]: V3<S>,
+    ) -> Inner<S> {
         let half = S::from_f64(0.5) * b;
         // 2 V R for the rows R.
         let two = S::from_f64(2.0);
@@ -101,7 +106,7 @@ impl Spelling {
     fn mean_vjp<S: Scalar>(
         &self,
         step: &Step<S>,
-        lens: &Lens<S>,
+        lens: &CameraParams<S>,
         v_on_screen: &[V3<S>; 2],
         v_mean2d: [S; 2],
         convention: &Convention,
@@ -179,9 +184,9 @@ fn outer<S: Scalar>(a: &[V3<S>; 2], b: &[V3<S>; 2]) -> M3<S> {
 /// The backward stage for one camera as `spelling` writes it.
 #[must_use]
 pub fn project_backward<S: Scalar>(
-    spelling: &Spelling,
+    spelling: &EvaluationOrder,
     gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     splats: &SplatGradients<S>,
     convention: &Convention,
 ) -> ProjectionGradients<S> {
@@ -200,10 +205,10 @@ pub fn project_backward<S: Scalar>(
 
 /// One Gaussian and one camera.
 struct One<'a, S> {
-    spelling: &'a Spelling,
+    spelling: &'a EvaluationOrder,
     gaussians: &'a Gaussians<S>,
     id: usize,
-    lens: &'a Lens<S>,
+    lens: &'a CameraParams<S>,
     convention: &'a Convention,
 }
 
@@ -216,7 +221,7 @@ impl<S: Scalar> One<'_, S> {
         out: &mut ProjectionGradients<S>,
     ) -> [[S; 4]; 3] {
         let Self { spelling, gaussians, id, lens, convention } = *self;
-        let none = Spellings::WRITTEN;
+        let none = EvaluationOrders::WRITTEN;
         let v_conic = splats.v_conics[id];
         let mut v_cov = spelling.covariance_vjp(step, v_conic, convention.inverse_eps);
         out.v_opacities[id] = splats.v_opacities[id];

@@ -1,11 +1,11 @@
 //! The stage `project`, spelled otherwise.
 
-use super::{CovarianceIn, Spelling, covariances, sandwich, turned};
-use crate::arithmetic::{Scalar, Spellings, Truth};
+use super::{CovarianceIn, EvaluationOrder, covariances, sandwich, turned};
+use crate::arithmetic::{EvaluationOrders, Scalar, Tristate};
 use crate::splat::convention::Convention;
 use crate::splat::linear::{M3, V3, dot, rows_mul};
 use crate::splat::project::{
-    Lens, Projections, camera_mean, culled_by_depth, opacity, rotation, scaled,
+    CameraParams, Projections, camera_mean, culled_by_depth, opacity, rotation, scaled,
 };
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh::{self, MAX_COEFFICIENTS, spelled};
@@ -21,7 +21,7 @@ pub(super) struct Step<S> {
     /// R(q) diag(s)
     pub(super) scaled: M3<S>,
     pub(super) slope: [S; 2],
-    pub(super) limited: [Truth; 2],
+    pub(super) limited: [Tristate; 2],
     pub(super) on_screen: [V3<S>; 2],
     /// M M^T, in world and in camera axes.
     pub(super) covariances: [M3<S>; 2],
@@ -33,18 +33,18 @@ pub(super) struct Step<S> {
     pub(super) mean2d: [S; 2],
 }
 
-impl Spelling {
+impl EvaluationOrder {
     /// One Gaussian; `None` where it is culled.
     pub(super) fn step<S: Scalar>(
         &self,
         gaussians: &Gaussians<S>,
         id: usize,
-        lens: &Lens<S>,
+        lens: &CameraParams<S>,
         convention: &Convention,
     ) -> Option<Step<S>> {
         let mean = camera_mean(gaussians, id, lens);
         let z = mean[2];
-        if culled_by_depth(z, convention) == Truth::Always {
+        if culled_by_depth(z, convention) == Tristate::Always {
             return None;
         }
         let (unit_quat, inverse_length) = self.normalized(gaussians.quats[id]);
@@ -64,7 +64,7 @@ impl Spelling {
         let blur = S::from_f64(convention.eps2d);
         let covariance = [sharp[0] + blur, sharp[1], sharp[2] + blur];
         let dets = [sharp, covariance].map(|[a, b, c]| a * c - b * b);
-        if S::from_f64(0.0).less(dets[1]) == Truth::Never {
+        if S::from_f64(0.0).less(dets[1]) == Tristate::Never {
             return None;
         }
         let [a, b, c] = covariance;
@@ -95,7 +95,7 @@ impl Spelling {
         })
     }
 
-    fn slopes<S: Scalar>(&self, mean: V3<S>, lens: &Lens<S>) -> ([S; 2], [Truth; 2]) {
+    fn slopes<S: Scalar>(&self, mean: V3<S>, lens: &CameraParams<S>) -> ([S; 2], [Tristate; 2]) {
         let slopes = [0, 1].map(|i| self.over(mean[i], mean[2]));
         let limited =
             [0, 1].map(|i| slopes[i].less(lens.limits[i][0]) | lens.limits[i][1].less(slopes[i]));
@@ -103,7 +103,7 @@ impl Spelling {
     }
 
     /// Rows (f/z, 0, -f q/z^2) with q = z times the slope, by reciprocals; else the oracle's.
-    fn jacobian<S: Scalar>(&self, slope: [S; 2], z: S, lens: &Lens<S>) -> [V3<S>; 2] {
+    fn jacobian<S: Scalar>(&self, slope: [S; 2], z: S, lens: &CameraParams<S>) -> [V3<S>; 2] {
         if !self.reciprocals {
             return lens.on_screen(slope, z);
         }
@@ -118,7 +118,7 @@ impl Spelling {
         &self,
         gaussians: &Gaussians<S>,
         id: usize,
-        lens: &Lens<S>,
+        lens: &CameraParams<S>,
     ) -> (V3<S>, S) {
         let position = lens.eye().position;
         self.normalized(std::array::from_fn(|i| gaussians.means[id][i] - position[i]))
@@ -145,9 +145,9 @@ impl Spelling {
 /// The stage for one camera as `spelling` writes it.
 #[must_use]
 pub fn project<S: Scalar>(
-    spelling: &Spelling,
+    spelling: &EvaluationOrder,
     gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
+    lens: &CameraParams<S>,
     convention: &Convention,
 ) -> Projections<S> {
     let (n, channels, zero) = (gaussians.len(), gaussians.colors.channels(), S::from_f64(0.0));
@@ -155,15 +155,16 @@ pub fn project<S: Scalar>(
         splats: Splats::zeros(n, channels),
         covars2d: vec![[zero; 3]; n],
         depths: vec![zero; n],
-        visible: vec![Truth::Never; n],
+        visible: vec![Tristate::Never; n],
     };
     let stride = gaussians.colors.stride();
     for id in 0..n {
         let Some(step) = spelling.step(gaussians, id, lens, convention) else { continue };
-        let opacity = opacity(gaussians.opacities[id], step.dets, convention, Spellings::WRITTEN);
+        let opacity =
+            opacity(gaussians.opacities[id], step.dets, convention, EvaluationOrders::WRITTEN);
         (out.splats.means2d[id], out.splats.conics[id]) = (step.mean2d, step.conic);
         (out.splats.opacities[id], out.covars2d[id]) = (opacity, step.covariance);
-        (out.depths[id], out.visible[id]) = (step.mean[2], Truth::Always);
+        (out.depths[id], out.visible[id]) = (step.mean[2], Tristate::Always);
         let values = &gaussians.colors.values()[id * stride..(id + 1) * stride];
         let color = &mut out.splats.colors[id * channels..(id + 1) * channels];
         match gaussians.colors {

@@ -68,7 +68,7 @@ pub struct PairSpelling {
     /// Whether the gradient of the mean multiplies each offset by the Gaussian's value first:
     /// -(G dx a + G dy b), the sum times the gradient of G.
     pub mean_by_parts: bool,
-    /// As of [`super::Spelling`].
+    /// As of [`super::EvaluationOrder`].
     pub extra_roundings: ExtraRoundings,
     /// The intermediate with that many, and what rounds.
     pub counted: &'static str,
@@ -125,7 +125,7 @@ pub const PRACTISED_PAIRS: [PairSpelling; 4] = [
 
 /// What a program makes of a pair.
 #[derive(Clone, Copy, Debug)]
-pub struct SpelledPair<A> {
+pub struct PairInOrder<A> {
     /// -sigma, or that times log2 e.
     pub power: A,
     /// What the power is to be multiplied by to be -sigma.
@@ -139,7 +139,7 @@ pub struct SpelledPair<A> {
 impl PairSpelling {
     /// Evaluates a pair, the decisions apart.
     #[must_use]
-    pub fn evaluate<S: Scalar>(&self, pair: &Pair<S>) -> SpelledPair<S> {
+    pub fn evaluate<S: Scalar>(&self, pair: &Pair<S>) -> PairInOrder<S> {
         let Pair { conic, opacity, v_alpha, .. } = *pair;
         let [dx, dy] = pair.offset();
         let (power, unit) = self.power(conic, dx, dy);
@@ -151,7 +151,7 @@ impl PairSpelling {
             let (gx, gy) = (gauss * dx, gauss * dy);
             gradient.mean2d = [v_gauss * (-(gx * a) - gy * b), v_gauss * (-(gy * c) - gx * b)];
         }
-        SpelledPair { power, unit, gauss, gradient }
+        PairInOrder { power, unit, gauss, gradient }
     }
 
     fn power<S: Scalar>(&self, [a, b, c]: [S; 3], dx: S, dy: S) -> (S, f64) {

@@ -12,14 +12,15 @@ use self::cases::{Case, draw};
 use self::program::{Covariance, Inverse, OneCamera, Program, Quaternion, Screen};
 use self::tape::Library;
 use crate::arithmetic::{
-    Bounded, CudaFast, Extra, Ieee, Luck, Model, Perturbed, Scalar, Spellings, Truth, Wgsl, perturb,
+    Bounded, CudaFast, EvaluationOrders, Extra, Ieee, Luck, Model, Perturbed, Scalar, Tristate,
+    Wgsl, perturb,
 };
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::bounds::{self, ProjectionGradientBounds};
 use crate::splat::camera::Camera;
 use crate::splat::convention::Convention;
-use crate::splat::project::Lens;
+use crate::splat::project::CameraParams;
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::synthetic::Random;
 use rayon::prelude::*;
@@ -59,13 +60,13 @@ impl Case {
     }
 
     /// A host program computes limits and principal points in f32.
-    fn lenses<S: Scalar>(&self, spellings: Spellings) -> Vec<Lens<S>> {
-        let lens = |camera| Lens::<f32>::new(camera, self.size, &self.convention);
-        let lens = |camera| Lens { spellings, ..lens(camera) }.map(S::from_f32);
+    fn lenses<S: Scalar>(&self, spellings: EvaluationOrders) -> Vec<CameraParams<S>> {
+        let lens = |camera| CameraParams::<f32>::new(camera, self.size, &self.convention);
+        let lens = |camera| CameraParams { spellings, ..lens(camera) }.map(S::from_f32);
         self.cameras.iter().map(lens).collect()
     }
 
-    fn bounds<M: Model>(&self, spellings: Spellings) -> ProjectionGradientBounds {
+    fn bounds<M: Model>(&self, spellings: EvaluationOrders) -> ProjectionGradientBounds {
         let v: Vec<_> = self.v.iter().map(|v| v.map(Bounded::<M>::from_f32)).collect();
         let lenses = self.lenses(spellings);
         bounds::project_backward(&self.gaussians(), &lenses, &v, &self.convention)
@@ -73,11 +74,11 @@ impl Case {
 
     fn differentiated<S: Scalar>(&self, program: Program) -> Vec<ProjectionGradients<S>> {
         let gaussians = self.gaussians();
-        let of = |(lens, v): (&Lens<S>, &SplatGradients<f32>)| {
+        let of = |(lens, v): (&CameraParams<S>, &SplatGradients<f32>)| {
             let (size, v, convention) = (self.size, &v.map(S::from_f32), &self.convention);
             program.differentiate(OneCamera { gaussians: &gaussians, lens, size, v, convention })
         };
-        self.lenses(Spellings::WRITTEN).iter().zip(&self.v).map(of).collect()
+        self.lenses(EvaluationOrders::WRITTEN).iter().zip(&self.v).map(of).collect()
     }
 }
 
@@ -176,8 +177,8 @@ fn compare<M: Model, S: Scalar>(
     }
     for (camera, one) in found.iter().enumerate() {
         let seen = &sums.seen[camera * n..(camera + 1) * n];
-        let open = seen.contains(&Truth::Undecided);
-        let terms = seen.iter().filter(|&&s| s != Truth::Never).count() as u64;
+        let open = seen.contains(&Tristate::Undecided);
+        let terms = seen.iter().filter(|&&s| s != Tristate::Never).count() as u64;
         let elements = &sums.viewmats[12 * camera..12 * (camera + 1)];
         for (k, (x, element)) in one.v_viewmat.as_flattened().iter().zip(elements).enumerate() {
             let tolerance = element.tolerance(terms.saturating_sub(1), terms, &M::TABLE);
@@ -197,7 +198,7 @@ fn cases() -> u64 {
 fn run<M: Model, S: Scalar>(
     seed: u64,
     count: u64,
-    spellings: Spellings,
+    spellings: EvaluationOrders,
     start: impl Fn(u64) + Sync,
 ) -> Report {
     let one = |index: u64| {
@@ -250,14 +251,14 @@ fn conclude(name: &str, count: u64, report: &Report) {
 #[test]
 fn programs_in_f32_lie_within_the_bounds() {
     let count = cases();
-    let report = run::<Extra<Ieee>, f32>(1, count, Spellings::STANDARD, |_| {});
+    let report = run::<Extra<Ieee>, f32>(1, count, EvaluationOrders::STANDARD, |_| {});
     conclude("f32", count, &report);
 }
 
 #[test]
 fn programs_in_f64_lie_within_the_bounds_for_f32() {
     let count = cases();
-    let report = run::<Extra<Ieee>, f64>(2, count, Spellings::STANDARD, |_| {});
+    let report = run::<Extra<Ieee>, f64>(2, count, EvaluationOrders::STANDARD, |_| {});
     conclude("f64", count, &report);
 }
 
@@ -266,7 +267,7 @@ fn perturbed<M: Model>(seed: u64) {
     let luck = [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down];
     let start = |index: u64| perturb(index, luck[(index % 4) as usize]);
     let count = cases() / 2;
-    let report = run::<Extra<M>, Perturbed<M>>(seed, count, Spellings::STANDARD, start);
+    let report = run::<Extra<M>, Perturbed<M>>(seed, count, EvaluationOrders::STANDARD, start);
     conclude(M::TABLE.name, count, &report);
 }
 
@@ -283,7 +284,7 @@ fn perturbed_programs_lie_within_the_bounds_of_fast_cuda() {
 /// The bounds of the oracle's own expressions do not hold these programs: so the tests above can fail.
 #[test]
 fn the_bounds_of_one_expression_do_not_hold_programs_of_others() {
-    let report = run::<Ieee, f32>(1, FEW, Spellings::WRITTEN, |_| {});
+    let report = run::<Ieee, f32>(1, FEW, EvaluationOrders::WRITTEN, |_| {});
     tell("written", FEW, &report);
     for output in ["v_scales", "v_quats", "v_means"] {
         assert!(report[output].outside > 0, "{output}: nothing is outside");
@@ -326,8 +327,10 @@ fn an_image_one_pixel_wide_leaves_roundings_across() {
         }],
         convention: Convention::gsplat().rounded_to_f32(),
     };
-    let (written, standard) =
-        (case.bounds::<Ieee>(Spellings::WRITTEN), case.bounds::<Extra<Ieee>>(Spellings::STANDARD));
+    let (written, standard) = (
+        case.bounds::<Ieee>(EvaluationOrders::WRITTEN),
+        case.bounds::<Extra<Ieee>>(EvaluationOrders::STANDARD),
+    );
     let mut noise = 0;
     for inverse in [Inverse::Quotients, Inverse::Adjugate] {
         let program = Program {

@@ -9,7 +9,7 @@ use crate::splat::backward;
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{ClampGradient, Convention, FovClampGradient};
-use crate::splat::project::{Lens, project};
+use crate::splat::project::{CameraParams, project};
 use crate::splat::rasterize::{Raster, rasterize};
 use crate::splat::render::{Gradients, project_scene, render, render_backward};
 use crate::splat::scene::{Colors, Gaussians, Scene};
@@ -191,7 +191,7 @@ fn compare_projection(
     worst: &mut Worst,
 ) {
     let size = [scene.width, scene.height];
-    let lens = Lens::new(&scene.cameras[camera], size, convention);
+    let lens = CameraParams::new(&scene.cameras[camera], size, convention);
     let gradients = backward::project::project(&scene.gaussians, &lens, v, convention);
     let ProjectionGradients { v_means, v_quats, v_scales, v_opacities, v_colors, v_viewmat } =
         gradients;
@@ -206,7 +206,7 @@ fn compare_projection(
     let mut one = scene.clone();
     one.cameras = vec![scene.cameras[camera]];
     let loss = |scene: &Scene<D>| {
-        let lens = Lens::new(&scene.cameras[0], size, convention);
+        let lens = CameraParams::new(&scene.cameras[0], size, convention);
         let (splats, _) = project(&scene.gaussians, &lens, convention, [1, 1]);
         weighted(splats.means2d.as_flattened(), v.v_means2d.as_flattened())
             + weighted(splats.conics.as_flattened(), v.v_conics.as_flattened())

@@ -2,11 +2,11 @@
 //! perturbations of every operation decide as the bounds say, and have radii between the bounds' ends.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, Luck, Model, Perturbed, Scalar, Truth, Wgsl, perturb,
+    Bounded, Cuda, CudaFast, Luck, Model, Perturbed, Scalar, Tristate, Wgsl, perturb,
 };
 use crate::splat::bounds;
 use crate::splat::convention::Convention;
-use crate::splat::project::{Lens, OnImage, project_on_image};
+use crate::splat::project::{CameraParams, OnImage, project_on_image};
 use crate::splat::scene::Scene;
 use crate::splat::tests::scenes::{COUNT, Layout, scene};
 
@@ -31,7 +31,7 @@ fn at_the_edge(size: [u32; 2], convention: &Convention) -> Scene<f32> {
     let principal = [camera.cx, camera.cy];
     let shift = 0.5 - convention.pixel_center;
     for (g, axis, far) in [(1, 0, false), (2, 0, true), (3, 1, false), (5, 1, true), (9, 0, true)] {
-        let lens = Lens::new(&all.cameras[0], size, convention);
+        let lens = CameraParams::new(&all.cameras[0], size, convention);
         let depth = all.gaussians.means[g % n][2];
         // Moving a Gaussian changes its size, so that it takes some steps.
         for _ in 0..20 {
@@ -50,18 +50,18 @@ fn check<M: Model>(convention: &Convention, size: [u32; 2], counts: &mut Counts)
     let scene = at_the_edge(size, convention);
     let (known, in_f32) = (scene.map(Bounded::<M>::from_f32), scene.map(Perturbed::<M>::from_f32));
     for camera in 0..3 {
-        let lens = Lens::new(&known.cameras[camera], size, convention);
+        let lens = CameraParams::new(&known.cameras[camera], size, convention);
         let on = |size| bounds::project_on_image(&known.gaussians, &lens, convention, size);
         let ((bounds, _), (anywhere, _)) = (on(Some(size)), on(None));
-        let is = |g: usize, truth: Truth| bounds.kept[g] == truth;
-        counts.kept += (0..COUNT).filter(|&g| is(g, Truth::Always)).count();
-        let beside = |g: &usize| is(*g, Truth::Never) && anywhere.kept[*g] == Truth::Always;
+        let is = |g: usize, truth: Tristate| bounds.kept[g] == truth;
+        counts.kept += (0..COUNT).filter(|&g| is(g, Tristate::Always)).count();
+        let beside = |g: &usize| is(*g, Tristate::Never) && anywhere.kept[*g] == Tristate::Always;
         counts.beside += (0..COUNT).filter(beside).count();
-        counts.undecided += (0..COUNT).filter(|&g| is(g, Truth::Undecided)).count();
+        counts.undecided += (0..COUNT).filter(|&g| is(g, Tristate::Undecided)).count();
         for luck in [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down] {
             for seed in 0..8 {
                 perturb(seed, luck);
-                let lens = Lens::new(&in_f32.cameras[camera], size, convention);
+                let lens = CameraParams::new(&in_f32.cameras[camera], size, convention);
                 let found = project_on_image(&in_f32.gaussians, &lens, convention, Some(size));
                 counts.left_out += compare(&bounds, &found, M::TABLE.name);
             }
@@ -78,14 +78,14 @@ fn compare<M: Model>(
     let mut left_out = 0;
     for g in 0..COUNT {
         let (known, decided) = (bounds.kept[g], found.kept[g]);
-        assert_ne!(decided, Truth::Undecided, "{g}, {place}: an evaluation decides");
-        assert!(known == decided || known == Truth::Undecided, "{g}, {place}: not {known:?}");
-        left_out += usize::from(known == Truth::Undecided && decided == Truth::Never);
+        assert_ne!(decided, Tristate::Undecided, "{g}, {place}: an evaluation decides");
+        assert!(known == decided || known == Tristate::Undecided, "{g}, {place}: not {known:?}");
+        left_out += usize::from(known == Tristate::Undecided && decided == Tristate::Never);
         for (axis, ([low, high], [radius, _])) in
             bounds.radii[g].iter().zip(found.radii[g]).enumerate()
         {
             let inside = (*low..=*high).contains(&radius);
-            assert!(decided == Truth::Never || inside, "{g}.{axis}, {place}: {radius} outside");
+            assert!(decided == Tristate::Never || inside, "{g}.{axis}, {place}: {radius} outside");
         }
     }
     left_out
@@ -140,11 +140,11 @@ fn what_touches_the_border_from_outside_is_left_out() {
     let kept = |x: f64, y: f64| {
         let mut gaussians = one.gaussians.clone();
         gaussians.means.fill([(x - 8.0) / 16.0, (y - 8.0) / 16.0, 1.0]);
-        let lens = Lens::new(&one.cameras[0], size, &convention);
+        let lens = CameraParams::new(&one.cameras[0], size, &convention);
         let found = project_on_image(&gaussians, &lens, &convention, Some(size));
         (found.kept[0], found.radii[0].map(|[radius, _]| radius))
     };
-    assert_eq!(kept(8.0, 8.0), (Truth::Always, [7.0, 7.0]), "in the middle");
+    assert_eq!(kept(8.0, 8.0), (Tristate::Always, [7.0, 7.0]), "in the middle");
     for (axis, side) in [(0, -1.0), (0, 1.0), (1, -1.0), (1, 1.0)] {
         // How far out the Gaussian must be for its radius to reach the border: its radius depends on that.
         let place = |out: f64| if side < 0.0 { -out } else { 16.0 + out };
@@ -154,9 +154,9 @@ fn what_touches_the_border_from_outside_is_left_out() {
             radii[axis].to_bits() == out.to_bits()
         });
         let out = touching.expect("a whole number of pixels");
-        assert_eq!(at(out).0, Truth::Never, "axis {axis}, side {side}: it touches the border");
+        assert_eq!(at(out).0, Tristate::Never, "axis {axis}, side {side}: it touches the border");
         let (inside, radii) = at(out - 1.0 / 64.0);
         assert_eq!(radii[axis].to_bits(), out.to_bits(), "axis {axis}: the same radius");
-        assert_eq!(inside, Truth::Always, "axis {axis}, side {side}: a 64th further in");
+        assert_eq!(inside, Tristate::Always, "axis {axis}, side {side}: a 64th further in");
     }
 }

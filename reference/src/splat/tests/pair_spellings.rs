@@ -6,7 +6,7 @@ use crate::arithmetic::{
     exp, perturb,
 };
 use crate::splat::bounds::{self, PairBounds};
-use crate::splat::spelled::{PRACTISED_PAIRS, Pair, SpelledPair};
+use crate::splat::spelled::{PRACTISED_PAIRS, Pair, PairInOrder};
 use crate::splat::synthetic::Random;
 use crate::splat::tests::containment::{Ratios, conclude};
 use crate::splat::tests::roundoff::FROM_F32;
@@ -55,7 +55,7 @@ fn pairs(count: usize, seed: u64) -> Vec<Pair<f32>> {
 
 /// Every number of a pair with its bound, by output.
 fn numbers<S: Scalar, M: Model>(
-    found: &SpelledPair<S>,
+    found: &PairInOrder<S>,
     bounds: &PairBounds<M>,
 ) -> [(&'static str, f64, Bounded<M>); 7] {
     let ([mx, my, a, b, c, opacity], known) =
@@ -72,7 +72,7 @@ fn numbers<S: Scalar, M: Model>(
 }
 
 /// The largest error over bound of a pair's power and of its mean's gradient: what is spelled otherwise.
-fn worst<S: Scalar>(found: &SpelledPair<S>, bounds: &PairBounds<Extra<Ieee>>) -> f64 {
+fn worst<S: Scalar>(found: &PairInOrder<S>, bounds: &PairBounds<Extra<Ieee>>) -> f64 {
     let ratio = |(_, x, bound): (_, f64, Bounded<_>)| match (x - bound.value()).abs() {
         0.0 => 0.0,
         error => error / bound.radius(),

@@ -8,7 +8,7 @@
 //! signs; and a gradient that is a small difference of large terms has the large terms' bound.
 
 use crate::arithmetic::{
-    Bounded, Ieee, Luck, Model, Perturbed, Scalar, Spellings, Wgsl, WgslExpZero, perturb,
+    Bounded, EvaluationOrders, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, perturb,
 };
 use crate::splat::bounds::{PipelineBounds, Undecided, pipeline};
 use crate::splat::convention::Convention;
@@ -105,7 +105,7 @@ fn scenes() -> Vec<(String, Scene<f32>)> {
 
 fn bounds_of<M: Model>(scene: &Scene<f32>, convention: &Convention) -> PipelineBounds<M> {
     let scene = scene.map(Bounded::from_f32);
-    pipeline::<M>(&scene, convention, Spellings::WRITTEN).expect("few pairs")
+    pipeline::<M>(&scene, convention, EvaluationOrders::WRITTEN).expect("few pairs")
 }
 
 fn check<M: Model>(

@@ -1,7 +1,7 @@
 //! Scenes in which one decision of the pipeline is undecided on purpose. Nudging an input by a unit
 //! in its last place makes f64 decide it either way, and both results lie within the bounds.
 
-use crate::arithmetic::{Bounded, Ieee, Model, Scalar, Spellings, Wgsl};
+use crate::arithmetic::{Bounded, EvaluationOrders, Ieee, Model, Scalar, Wgsl};
 use crate::splat::bounds::{self, PipelineBounds, Undecided};
 use crate::splat::camera::Camera;
 use crate::splat::convention::Convention;
@@ -52,7 +52,7 @@ fn spheres(depth: f32, opacities: &[f32]) -> Scene<f32> {
 
 fn pipeline<M: Model>(scene: &Scene<f32>, convention: &Convention) -> PipelineBounds<M> {
     let scene = scene.map(Bounded::from_f32);
-    bounds::pipeline(&scene, convention, Spellings::WRITTEN).expect("few pairs")
+    bounds::pipeline(&scene, convention, EvaluationOrders::WRITTEN).expect("few pairs")
 }
 
 fn render(scene: &Scene<f32>, convention: &Convention) -> Gradients<f64> {

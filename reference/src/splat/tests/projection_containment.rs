@@ -3,13 +3,13 @@
 //! has `containment_tests`; no exp is projected, so WGSL's two models are one here.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Truth, Wgsl, perturb,
+    Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Tristate, Wgsl, perturb,
 };
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::{self, rasterize::SplatGradients};
 use crate::splat::bounds::{self, ProjectionBounds, ProjectionGradientBounds};
 use crate::splat::convention::Convention;
-use crate::splat::project::{Lens, Projections, project, project_splats};
+use crate::splat::project::{CameraParams, Projections, project, project_splats};
 use crate::splat::scene::Scene;
 use crate::splat::synthetic::Random;
 use crate::splat::tests::containment::{Ratios, conclude, contain};
@@ -29,7 +29,7 @@ fn outputs<S: Scalar>(
     let v = v.map(Scalar::from_f32);
     let scene = scene.map(S::from_f32);
     let size = [scene.width, scene.height];
-    let lens = Lens::new(&scene.cameras[camera], size, convention);
+    let lens = CameraParams::new(&scene.cameras[camera], size, convention);
     let (Splats { means2d, conics, opacities, channels: _, colors }, _) =
         project(&scene.gaussians, &lens, convention, size);
     let ProjectionGradients { v_means, v_quats, v_scales, v_opacities, v_colors, v_viewmat } =
@@ -112,7 +112,8 @@ fn perturbed_camera<S: Scalar>(
     v: &SplatGradients<S>,
     convention: &Convention,
 ) -> OneCamera<S> {
-    let lens = Lens::<S>::new(&scene.cameras[camera], [scene.width, scene.height], convention);
+    let lens =
+        CameraParams::<S>::new(&scene.cameras[camera], [scene.width, scene.height], convention);
     let forward = project_splats(&scene.gaussians, &lens, convention);
     (forward, backward::project::project(&scene.gaussians, &lens, v, convention))
 }
@@ -136,14 +137,14 @@ pub(super) fn check_forward<M: Model>(
     for g in 0..COUNT {
         let (visible, decision) = (known.visible[g], found.visible[g]);
         assert!(
-            visible == decision || visible == Truth::Undecided,
+            visible == decision || visible == Tristate::Undecided,
             "{g}, {place}: {decision:?}, expected {visible:?}"
         );
-        if visible == Truth::Undecided {
-            culled[usize::from(decision == Truth::Never)] += 1;
+        if visible == Tristate::Undecided {
+            culled[usize::from(decision == Tristate::Never)] += 1;
         }
         for (i, (x, bound)) in numbers(found, g).iter().zip(numbers(known, g)).enumerate() {
-            if decision == Truth::Never {
+            if decision == Tristate::Never {
                 assert_eq!(x.value().to_bits(), 0, "{i} of {g}, {place}: culled, but not zero");
             } else {
                 let error = (x.value() - bound.value()).abs();
@@ -183,7 +184,7 @@ pub(super) fn check_backward<M: Model>(
     }
     for (camera, (_, one)) in found.iter().enumerate() {
         let seen = &bounds.seen[camera * COUNT..(camera + 1) * COUNT];
-        let terms = seen.iter().filter(|&&seen| seen != Truth::Never).count() as u64;
+        let terms = seen.iter().filter(|&&seen| seen != Tristate::Never).count() as u64;
         let elements = &bounds.viewmats[12 * camera..12 * (camera + 1)];
         for (i, (x, element)) in one.v_viewmat.as_flattened().iter().zip(elements).enumerate() {
             let tolerance = element.tolerance(terms.saturating_sub(1), terms, &M::TABLE);
@@ -206,7 +207,7 @@ fn check_stages<M: Model>(
     let size = [scene.width, scene.height];
     let known = scene.map(Bounded::<M>::from_f32);
     let lenses: Vec<_> =
-        known.cameras.iter().map(|camera| Lens::new(camera, size, convention)).collect();
+        known.cameras.iter().map(|camera| CameraParams::new(camera, size, convention)).collect();
     let forward: Vec<_> =
         lenses.iter().map(|lens| bounds::project(&known.gaussians, lens, convention)).collect();
     let gradients: Vec<_> = v.iter().map(|v| v.map(Bounded::<M>::from_f32)).collect();

@@ -2,14 +2,15 @@
 //! with as many extra roundings as each spelling states, and outside those without any.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, Extra, Ieee, Luck, Model, Perturbed, Scalar, Spellings, Wgsl, perturb,
+    Bounded, Cuda, CudaFast, EvaluationOrders, Extra, Ieee, Luck, Model, Perturbed, Scalar, Wgsl,
+    perturb,
 };
 use crate::splat::backward::{self, rasterize::SplatGradients};
 use crate::splat::bounds;
 use crate::splat::convention::Convention;
-use crate::splat::project::{Lens, project_splats};
+use crate::splat::project::{CameraParams, project_splats};
 use crate::splat::scene::Scene;
-use crate::splat::spelled::{self, CovarianceIn, PRACTISED, Spelling};
+use crate::splat::spelled::{self, CovarianceIn, EvaluationOrder, KNOWN_ORDERS};
 use crate::splat::synthetic::Random;
 use crate::splat::tests::containment::{Observed, Ratios, conclude};
 use crate::splat::tests::projection_containment::{
@@ -46,17 +47,24 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    fn lenses<S: Scalar>(&self, scene: &Scene<S>, spellings: Spellings) -> Vec<Lens<S>> {
+    fn lenses<S: Scalar>(
+        &self,
+        scene: &Scene<S>,
+        spellings: EvaluationOrders,
+    ) -> Vec<CameraParams<S>> {
         let size = [scene.width, scene.height];
-        let lens = |camera| Lens { spellings, ..Lens::new(camera, size, &self.convention) };
+        let lens = |camera| CameraParams {
+            spellings,
+            ..CameraParams::new(camera, size, &self.convention)
+        };
         scene.cameras.iter().map(lens).collect()
     }
 
     /// All cameras as a spelling has them.
-    fn spelled<S: Scalar>(&self, spelling: &Spelling) -> Vec<OneCamera<S>> {
+    fn spelled<S: Scalar>(&self, spelling: &EvaluationOrder) -> Vec<OneCamera<S>> {
         let scene = self.scene.map(S::from_f32);
-        let lenses = self.lenses(&scene, Spellings::WRITTEN);
-        let one = |(lens, v): (&Lens<S>, &SplatGradients<f32>)| {
+        let lenses = self.lenses(&scene, EvaluationOrders::WRITTEN);
+        let one = |(lens, v): (&CameraParams<S>, &SplatGradients<f32>)| {
             let forward = spelled::project(spelling, &scene.gaussians, lens, &self.convention);
             let v = v.map(Scalar::from_f32);
             let backward =
@@ -69,7 +77,7 @@ impl Case {
     /// The bounds of programs of these spellings.
     fn bounds<M: Model>(
         &self,
-        spellings: Spellings,
+        spellings: EvaluationOrders,
     ) -> (Vec<bounds::ProjectionBounds<M>>, bounds::ProjectionGradientBounds) {
         let scene = self.scene.map(Bounded::<M>::from_f32);
         let lenses = self.lenses(&scene, spellings);
@@ -84,12 +92,12 @@ impl Case {
 #[test]
 fn every_spelling_has_the_oracles_numbers_in_f64() {
     for case in cases() {
-        for spelling in &PRACTISED {
+        for spelling in &KNOWN_ORDERS {
             let (forward, sums) =
-                case.bounds::<Extra<Ieee>>(Spellings::counted(spelling.extra_roundings));
+                case.bounds::<Extra<Ieee>>(EvaluationOrders::counted(spelling.extra_roundings));
             let found = case.spelled::<f64>(spelling);
             let scene = case.scene.map(f64::from);
-            let lenses = case.lenses(&scene, Spellings::WRITTEN);
+            let lenses = case.lenses(&scene, EvaluationOrders::WRITTEN);
             for (((lens, v), (ours, theirs)), bounds) in
                 lenses.iter().zip(&case.v).zip(&found).zip(&forward)
             {
@@ -128,11 +136,11 @@ fn containment<M: Model>() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     // The draws belong to a thread, so all work stays on one.
     pool.install(|| {
-        for (turn, spelling) in PRACTISED.iter().enumerate() {
+        for (turn, spelling) in KNOWN_ORDERS.iter().enumerate() {
             let mut of_spelling = Ratios::new();
             for case in cases() {
                 let (forward, sums) =
-                    case.bounds::<Extra<M>>(Spellings::counted(spelling.extra_roundings));
+                    case.bounds::<Extra<M>>(EvaluationOrders::counted(spelling.extra_roundings));
                 for (seed, luck) in
                     [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down].into_iter().enumerate()
                 {
@@ -186,8 +194,8 @@ fn every_spelling_stays_within_the_bounds_of_its_count_in_fast_cuda() {
 #[test]
 fn a_covariance_formed_first_needs_its_roundings_for_a_needle_along_the_view() {
     let case = needle();
-    let covariances = |spelling: &&Spelling| spelling.covariance != CovarianceIn::Root;
-    for spelling in PRACTISED.iter().filter(covariances) {
+    let covariances = |spelling: &&EvaluationOrder| spelling.covariance != CovarianceIn::Root;
+    for spelling in KNOWN_ORDERS.iter().filter(covariances) {
         let found = case.spelled::<f32>(spelling);
         let outside = |(bounds, _): (Vec<bounds::ProjectionBounds<Extra<Ieee>>>, _)| {
             let known = bounds[0].projections.covars2d[0];
@@ -196,8 +204,8 @@ fn a_covariance_formed_first_needs_its_roundings_for_a_needle_along_the_view() {
             };
             [error(0), error(1), error(2)].into_iter().fold(0.0, f64::max)
         };
-        let without = outside(case.bounds(Spellings::WRITTEN));
-        let with = outside(case.bounds(Spellings::counted(spelling.extra_roundings)));
+        let without = outside(case.bounds(EvaluationOrders::WRITTEN));
+        let with = outside(case.bounds(EvaluationOrders::counted(spelling.extra_roundings)));
         println!("{}: {without:.1e} bounds without roundings, {with:.1e} with", spelling.name);
         assert!(without > 10.0, "{}: {without} bounds without any", spelling.name);
         assert!(with <= 1.0, "{}: {with} bounds with its roundings", spelling.name);

@@ -12,7 +12,7 @@ use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::{self, rasterize::SplatGradients};
 use crate::splat::bounds::{self, GradientBounds};
 use crate::splat::convention::Convention;
-use crate::splat::project::Lens;
+use crate::splat::project::CameraParams;
 use crate::splat::render::{Projected, project_scene};
 use crate::splat::scene::Scene;
 use crate::splat::view::LossView;
@@ -91,7 +91,7 @@ fn of_camera(
         v_background.iter_mut().zip(row).for_each(|(sum, &v)| *sum = *sum + t * v);
     }
     let gradients = splat_gradients(&bounds::backward(&view, &loss), v_background);
-    let lens = Lens::new(&scene.cameras[camera], [scene.width, scene.height], convention);
+    let lens = CameraParams::new(&scene.cameras[camera], [scene.width, scene.height], convention);
     let one = backward::project::project(&scene.gaussians, &lens, &gradients, convention);
     (one, gradients.v_background)
 }

@@ -5,7 +5,7 @@ use super::{Plan, open};
 use crate::engine::{Engine, EngineError, LoopLimit, Work};
 use crate::mutation::Mutation;
 use crate::reduction::{Reduction, Setting};
-use crate::stage::OwnLaunches;
+use crate::stage::ExtraLaunches;
 use crate::stages::Stage;
 use crate::stages::grid;
 use crate::stages::scatter::SCATTER;
@@ -149,7 +149,7 @@ fn guard(engine: &mut WgpuEngine) -> &mut Guard {
 }
 
 /// The inputs of the first of a reduction's own launches.
-fn of_first(own: &OwnLaunches, inputs: &Tensors) -> Tensors {
+fn of_first(own: &ExtraLaunches, inputs: &Tensors) -> Tensors {
     let derived = (own.derive)(inputs).expect("the inputs fit");
     own.of_first(inputs, &derived).expect("all of them are there")
 }
@@ -168,7 +168,7 @@ fn kernels_make_no_more_loop_steps_than_their_bounds() {
             // The second of two launches makes fewer.
             let reduction = setting.map(|setting| setting.reduction);
             let launched = stage.spec().launched(reduction);
-            let own = stage.spec().own_launches(reduction).map(|own| of_first(own, &tensors));
+            let own = stage.spec().extra_launches(reduction).map(|own| of_first(own, &tensors));
             let inputs = own.as_ref().unwrap_or(&tensors);
             let launched_sizes = launched.sizes(inputs).expect("the inputs fit");
             let bound = launched.loop_steps(inputs, &launched_sizes, setting, &info);

@@ -6,8 +6,8 @@ use super::failed::no_diagnosis;
 use crate::campaign::once::outputs_of_one_run;
 use crate::campaign::{Fault, Finding, Item};
 use crate::diagnosis::{Diagnosis, Weighing};
-use crate::effort::Effort;
 use crate::judge::Arithmetic;
+use crate::work_budget::WorkBudget;
 use crate::workload::{AnyCase, FailedRun, Job};
 use splatcheck_gpu::{EngineError, EngineKind, Reduction, Setting, Stage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +59,7 @@ struct Suspect {
 struct Runs {
     kept: Vec<Suspect>,
     words: usize,
-    /// Those that are too large to be kept.
+    /// How many runs are too large to be kept.
     left_out: u64,
 }
 
@@ -161,7 +161,7 @@ impl Judge<'_, '_> {
     /// What explains all failing runs of a kernel, which come in order of their size.
     fn explained(&mut self, stage: Stage, runs: &Runs) -> Explained {
         let mut explained = Explained { left_out: runs.left_out, ..Explained::default() };
-        let mut effort = Effort::of(EFFORT);
+        let mut effort = WorkBudget::of(EFFORT);
         let mut begin = 0;
         for _ in 0..MOST_IN_FULL {
             let Some(first) = runs.kept.get(begin) else { break };

@@ -4,8 +4,8 @@ use super::{Entry, Judge};
 use crate::campaign::chain::after_own;
 use crate::campaign::once::once;
 use crate::campaign::{Chain, Diagnoses, Fault, Finding, Item};
-use crate::effort::Effort;
 use crate::verdict::{Difference, Tally};
+use crate::work_budget::WorkBudget;
 use crate::workload::AnyCase;
 use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage};
 use std::mem::take;
@@ -136,7 +136,7 @@ impl Judge<'_, '_> {
         let minimize = self.hooks.minimize;
         let (stage, setting, view) = (finding.stage, finding.setting, finding.view);
         let kind = finding.fault.kind();
-        let (mut smallest, mut effort) = (None, Effort::default());
+        let (mut smallest, mut effort) = (None, WorkBudget::default());
         let mut others: Vec<EngineError> = Vec::new();
         minimize(item, &mut |case| {
             if effort.is_spent() {

@@ -71,7 +71,7 @@ pub(super) struct Program {
     answered: bool,
     /// Outputs that may be left out, but were written once.
     written: BTreeSet<String>,
-    /// Those that were left out.
+    /// The names that were left out.
     left_out: LeftOut,
     /// Why it is not started again.
     given_up: Option<EngineError>,

@@ -5,7 +5,7 @@ use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::time::Duration;
 
-use super::super::kept::{FAREWELL, Kept, describe};
+use super::super::child_guard::{ChildGuard, EXIT_TIMEOUT, describe};
 use super::super::patience::receive;
 use super::super::tail::Tail;
 use super::answer::{self, Answer, NoAnswer};
@@ -50,7 +50,7 @@ const GOODBYE: Duration = Duration::from_millis(500);
 /// A program that has not failed yet. Dropping it closes its input, at which it must end.
 #[derive(Debug)]
 pub(super) struct Running {
-    child: Kept,
+    child: ChildGuard,
     requests: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
 }
@@ -91,7 +91,7 @@ impl Running {
         };
         let (sender, lines) = sync_channel(WAITING);
         let no_thread = |error: NoThread| End::Start(io::Error::other(error));
-        let child = Kept::leading(child, Tail::of(stderr).map_err(no_thread)?);
+        let child = ChildGuard::leading(child, Tail::of(stderr).map_err(no_thread)?);
         threads::start(move || read_lines(stdout, &sender)).map_err(no_thread)?;
         Ok(Self { child, requests: Some(requests), lines })
     }
@@ -121,7 +121,7 @@ impl Running {
                 Err(error) => End::NoAnswer(error),
             },
             Err(RecvTimeoutError::Timeout) => End::Silent(limit),
-            Err(RecvTimeoutError::Disconnected) => match self.child.wait(FAREWELL) {
+            Err(RecvTimeoutError::Disconnected) => match self.child.wait(EXIT_TIMEOUT) {
                 Some(status) => End::Ended(status),
                 None => End::Closed,
             },
@@ -157,7 +157,7 @@ pub(super) fn fails_unasked(
         Ok(tail) => tail,
         Err(error) => return Some((error.to_string(), None)),
     };
-    let mut child = Kept::leading(child, tail);
+    let mut child = ChildGuard::leading(child, tail);
     let status = child.wait(limit)?;
     (!status.success()).then(|| (describe(status), child.tail().last_words()))
 }

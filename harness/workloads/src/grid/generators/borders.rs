@@ -1,7 +1,7 @@
 //! Points on the borders of cells, and one f32 beside them.
 
 use super::plan::{Plan, at};
-use splatcheck_judge::dice::Dice;
+use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_reference::grid::{
     Encoding, Interpolation, Lattice, Outside, PositionOffset, RightCorner,
 };
@@ -13,8 +13,8 @@ const SCALES: [f32; 3] = [4.0, 15.0, 2.7];
 pub(super) const KINDS: u64 = 36;
 
 /// Coordinates at which a program may decide wrongly.
-fn coordinate(scale: f32, offset: f32, dice: &mut Dice) -> f32 {
-    let vertex = f32::from(u8::try_from(dice.below(5)).unwrap_or(0));
+fn coordinate(scale: f32, offset: f32, rng: &mut CaseRng) -> f32 {
+    let vertex = f32::from(u8::try_from(rng.below(5)).unwrap_or(0));
     let border = (vertex - offset) / scale;
     let special = [
         border,
@@ -30,12 +30,12 @@ fn coordinate(scale: f32, offset: f32, dice: &mut Dice) -> f32 {
         -0.3,
         0.0_f32.next_up(),
     ];
-    special[dice.below(12) as usize]
+    special[rng.below(12) as usize]
 }
 
 /// Each coordinate of every other point is on a border of its own; of the points between them one coordinate
 /// is, so that this alone decides, or all are equal, so that no axis comes first.
-pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
+pub(super) fn plan(turn: u64, _lane_width: u32, rng: &mut CaseRng) -> Plan {
     let scale = at(&SCALES, turn);
     let position_offset = at(PositionOffset::ALL, turn / 3);
     let encoding = Encoding {
@@ -54,12 +54,12 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
     };
     let mut positions = Vec::new();
     for point in 0..48 {
-        let inside = 0.5 + 0.4 * dice.value();
+        let inside = 0.5 + 0.4 * rng.value();
         for axis in 0..d {
             positions.push(match point % 4 {
-                0 | 2 => coordinate(scale, offset, dice),
-                1 if point / 4 % d == axis => coordinate(scale, offset, dice),
-                1 => 0.5 + 0.4 * dice.value(),
+                0 | 2 => coordinate(scale, offset, rng),
+                1 if point / 4 % d == axis => coordinate(scale, offset, rng),
+                1 => 0.5 + 0.4 * rng.value(),
                 _ => inside,
             });
         }

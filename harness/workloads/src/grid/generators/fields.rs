@@ -1,17 +1,17 @@
 //! Every value of every field, and every two values of two of them.
 
 use super::plan::{Plan, at};
+use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_judge::covering::{Choice, rows};
-use splatcheck_judge::dice::Dice;
 use splatcheck_reference::grid::{
     Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, Outside, PositionOffset,
     RightCorner, Skew,
 };
 use std::sync::OnceLock;
 
-/// Turns after which every value of every field has been had, and most pairs.
+/// Frequency after which every value of every field has been had, and most pairs.
 const FIELDS: u64 = 60;
-/// Turns in which every two values meet.
+/// Frequency in which every two values meet.
 const MEETINGS: u64 = 28;
 /// Kinds of cases.
 pub(super) const KINDS: u64 = FIELDS + MEETINGS;
@@ -29,9 +29,9 @@ fn entries(r: u32, d: usize, most: u32) -> u32 {
 
 /// Points in and around the unit cube, on a level that has entries for all of its vertices and one whose
 /// entries are few, and of no round number.
-pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
+pub(super) fn plan(turn: u64, _lane_width: u32, rng: &mut CaseRng) -> Plan {
     if let Some(meeting) = (turn % KINDS).checked_sub(FIELDS) {
-        return met(meeting, dice);
+        return met(meeting, rng);
     }
     let encoding = Encoding {
         lattice: at(&[Lattice::Cubic, Lattice::Cubic, Lattice::Cubic, Lattice::Simplex], turn),
@@ -50,7 +50,7 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
     let points = at(&[40, 12, 24, 65], turn / 2);
     // One more on each axis, for strides of r + 1.
     let levels = [(1.5, 3, entries(4, d, 256)), (11.3, 13, 61)];
-    let positions = (0..points * d).map(|_| 0.5 + 0.8 * dice.value()).collect();
+    let positions = (0..points * d).map(|_| 0.5 + 0.8 * rng.value()).collect();
     Plan::new(encoding, [d, features], &levels, positions)
 }
 
@@ -69,7 +69,7 @@ fn may_meet((a, x): Choice, (b, y): Choice) -> bool {
 }
 
 /// The rows of a covering array, of points in the unit cube, beside it and far from it.
-fn met(turn: u64, dice: &mut Dice) -> Plan {
+fn met(turn: u64, rng: &mut CaseRng) -> Plan {
     static ROWS: OnceLock<Vec<Vec<usize>>> = OnceLock::new();
     let all = ROWS.get_or_init(|| rows(&SIZES, &|a, b| may_meet(a, b) && may_meet(b, a)));
     let [
@@ -105,15 +105,15 @@ fn met(turn: u64, dice: &mut Dice) -> Plan {
     let count = [12, 24, 40, 200, 300][points];
     let few = if d == 1 { 11 } else { 61 };
     let levels = [(1.5, 3, entries(4, d, 256)), (11.3, 13, few)];
-    let positions = (0..count * d).map(|_| anywhere(dice)).collect();
+    let positions = (0..count * d).map(|_| anywhere(rng)).collect();
     let plan = Plan::new(encoding, [d, 1 << features], &levels, positions);
     Plan { mask: (gate == 1).then_some((2.0, 3, entries(4, d, 256))), ..plan }
 }
 
 /// Mostly in the unit cube, else on either side of it, near or far.
-fn anywhere(dice: &mut Dice) -> f32 {
-    let share = dice.value();
-    match dice.below(8) {
+fn anywhere(rng: &mut CaseRng) -> f32 {
+    let share = rng.value();
+    match rng.below(8) {
         0 => -1.0 + share,
         1 => 2.0 + share,
         2 => -40.0 + 37.0 * share,

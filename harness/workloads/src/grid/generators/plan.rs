@@ -2,7 +2,7 @@
 
 use crate::grid::case::{LevelTable, Points};
 use crate::grid::gate::Gate;
-use splatcheck_judge::dice::Dice;
+use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_reference::grid::{
     Crowded, DenseStride, Encoding, Interpolation, Lattice, RightCorner, Skew,
 };
@@ -16,9 +16,9 @@ pub(super) struct Plan {
     /// `[N,d]`.
     pub(super) positions: Vec<f32>,
     /// Of an entry, by its number.
-    pub(super) entry: fn(usize, &mut Dice) -> f32,
+    pub(super) entry: fn(usize, &mut CaseRng) -> f32,
     /// Of a feature's gradient, by the number of the point.
-    pub(super) gradient: fn(usize, &mut Dice) -> f32,
+    pub(super) gradient: fn(usize, &mut CaseRng) -> f32,
     /// The level of a gate's mask: scale, vertices of an axis, entries.
     pub(super) mask: Option<(f32, u32, u32)>,
 }
@@ -44,20 +44,20 @@ impl Plan {
     ///
     /// # Panics
     /// Where the fields contradict each other: a test draws every kind.
-    pub(super) fn points(self, dice: &mut Dice) -> Points {
+    pub(super) fn points(self, rng: &mut CaseRng) -> Points {
         let Self { dimensions, features, positions, entry, gradient, .. } = self;
         let grid = self.levels.grid(together(self.encoding), [dimensions, features]);
         let grid = grid.unwrap_or_else(|error| panic!("a plan without a grid: {error}"));
         let gate = self.mask.map(|level| {
             let mask_grid = Gate::grid(*grid.encoding(), dimensions, level);
             let grid = mask_grid.unwrap_or_else(|error| panic!("a mask without a grid: {error}"));
-            Gate { mask: (0..grid.entries()).map(|at| entry(at, dice)).collect(), grid }
+            Gate { mask: (0..grid.entries()).map(|at| entry(at, rng)).collect(), grid }
         });
         let row = grid.levels().len() * features;
         let gradients = positions.len() / dimensions * row;
         Points {
-            table: (0..grid.entries() * features).map(|at| entry(at / features, dice)).collect(),
-            v_features: (0..gradients).map(|at| gradient(at / row, dice)).collect(),
+            table: (0..grid.entries() * features).map(|at| entry(at / features, rng)).collect(),
+            v_features: (0..gradients).map(|at| gradient(at / row, rng)).collect(),
             grid,
             positions,
             gate,
@@ -66,13 +66,13 @@ impl Plan {
 }
 
 /// Any number, whatever the place.
-pub(super) fn any(_: usize, dice: &mut Dice) -> f32 {
-    dice.value()
+pub(super) fn any(_: usize, rng: &mut CaseRng) -> f32 {
+    rng.value()
 }
 
-/// So many numbers of points in the unit cube.
-pub(super) fn inside(count: usize, dice: &mut Dice) -> Vec<f32> {
-    (0..count).map(|_| 0.5 + 0.5 * dice.value()).collect()
+/// `count` coordinates in the unit interval.
+pub(super) fn inside(count: usize, rng: &mut CaseRng) -> Vec<f32> {
+    (0..count).map(|_| 0.5 + 0.5 * rng.value()).collect()
 }
 
 /// The entry that a turn chooses.

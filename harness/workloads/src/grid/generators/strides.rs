@@ -3,7 +3,7 @@
 
 use super::plan::{Plan, at};
 use crate::grid::case::LevelTable;
-use splatcheck_judge::dice::Dice;
+use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_reference::grid::{Encoding, Interpolation, Outside, PositionOffset, RightCorner};
 
 /// By the turn and the warp size.
@@ -25,7 +25,7 @@ const EACH: u64 = 4;
 pub(super) const KINDS: u64 = EACH * SHAPES.len() as u64;
 
 /// On a level of four cells, where a corner is at a multiple of a quarter.
-pub(super) fn plan(turn: u64, lane_width: u32, _dice: &mut Dice) -> Plan {
+pub(super) fn plan(turn: u64, lane_width: u32, _dice: &mut CaseRng) -> Plan {
     at(&SHAPES, turn / EACH)(turn, lane_width)
 }
 
@@ -65,7 +65,7 @@ fn signs(features: usize) -> Plan {
     let positions = (0..20_u8).map(|vertex| f32::from(vertex) / 32.0).collect();
     let mut levels = LevelTable::default();
     levels.add(32.0, 33, 33);
-    let gradient = |_: usize, dice: &mut Dice| at(&[0.0, 1.0, -1.0], u64::from(dice.below(3)));
+    let gradient = |_: usize, rng: &mut CaseRng| at(&[0.0, 1.0, -1.0], u64::from(rng.below(3)));
     Plan { levels, gradient, ..nearest(features, positions) }
 }
 

@@ -1,7 +1,7 @@
 //! Level tables at which integers decide.
 
 use super::plan::{Plan, at};
-use splatcheck_judge::dice::Dice;
+use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_reference::grid::{Crowded, DenseStride, Encoding, Hash, Interpolation};
 
 /// Dimensions, vertices of an axis, entries.
@@ -47,7 +47,7 @@ const TABLES: [(usize, u32, u32); 27] = [
 pub(super) const KINDS: u64 = 3 * TABLES.len() as u64;
 
 /// Points in and around the unit cube.
-pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
+pub(super) fn plan(turn: u64, _lane_width: u32, rng: &mut CaseRng) -> Plan {
     let (d, r, entries) = at(&TABLES, turn);
     let round = turn / TABLES.len() as u64;
     let encoding = Encoding {
@@ -57,8 +57,8 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
         dense_stride: at(&[DenseStride::Resolution, DenseStride::ResolutionPlusOne], round / 2),
         ..Encoding::default()
     };
-    let points = 8 + dice.below(40) as usize;
-    let mut positions: Vec<f32> = (0..points * d).map(|_| 0.5 + 0.55 * dice.value()).collect();
+    let points = 8 + rng.below(40) as usize;
+    let mut positions: Vec<f32> = (0..points * d).map(|_| 0.5 + 0.55 * rng.value()).collect();
     // The last vertex, whose right neighbour is beyond the level.
     positions[..d].fill(1.0);
     let scale = f32::from(u16::try_from(r - 1).unwrap_or(u16::MAX));

@@ -60,7 +60,7 @@ fn what_is_promised_is_bounded() {
                         OutputBound::Sum(all) => {
                             all.iter().filter(|sum| !sum.magnitude.is_finite()).count()
                         }
-                        OutputBound::OneOf(_) | OutputBound::Follows(_) => {
+                        OutputBound::OneOf(_) | OutputBound::DerivedFrom(_) => {
                             panic!("no output is an integer")
                         }
                     };

@@ -2,7 +2,7 @@
 
 use super::TableGrowth;
 use splatcheck_gpu::Tensors;
-use splatcheck_judge::judge::{Allowed, Expectation, Follows, Output, OutputBound, Rows, Rule};
+use splatcheck_judge::judge::{Allowed, DerivedFrom, Expectation, Output, OutputBound, Rows, Rule};
 use splatcheck_reference::arithmetic::{Model, Scalar};
 use splatcheck_reference::grid::{LevelBounds, ScaleRule, levels};
 use std::collections::BTreeSet;
@@ -17,7 +17,8 @@ pub(super) fn expect<M: Model>(case: &TableGrowth) -> Expectation {
     let entries: Vec<_> = bounds.iter().map(|level| case.entries(vertices(level))).collect();
     let offsets = sums(entries.iter().copied());
     let output = |name, count, bound| Output { name, shape: vec![count], bound };
-    let follows = |oracle, rule: Arc<dyn Rule>| OutputBound::Follows(Follows { oracle, rule });
+    let follows =
+        |oracle, rule: Arc<dyn Rule>| OutputBound::DerivedFrom(DerivedFrom { oracle, rule });
     let outputs = vec![
         output("scales", count, scales(case.growth.scale_rule, &bounds)),
         output("resolutions", count, either(&bounds, 0)),

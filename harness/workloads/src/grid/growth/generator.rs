@@ -3,7 +3,7 @@
 
 use super::TableGrowth;
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_judge::dice::Dice;
+use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_judge::workload::rows::{Row, often};
 use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
 
@@ -69,21 +69,21 @@ const BESIDE: [u32; 5] = [0, 1, 2, 1 + (1 << 8), 1 + (1 << 16)];
 
 /// A table with about as many vertices as it may have entries, on a level whose entries are laid out for
 /// `beyond` more on an axis than the coarsest resolution says.
-fn beside_the_border(beyond: u32, dice: &mut Dice) -> Known {
-    let d = 1 + dice.below(4);
-    let coarsest = 1 + dice.below(40);
+fn beside_the_border(beyond: u32, rng: &mut CaseRng) -> Known {
+    let d = 1 + rng.below(4);
+    let coarsest = 1 + rng.below(40);
     let vertices = (coarsest + beyond).pow(d);
-    let beside = BESIDE[dice.below(5) as usize];
+    let beside = BESIDE[rng.below(5) as usize];
     let most = (vertices + beside).saturating_sub(1).max(1);
-    (d, coarsest, 1.0, 1 + u8::from(dice.coin()), most)
+    (d, coarsest, 1.0, 1 + u8::from(rng.coin()), most)
 }
 
 /// A table of any numbers.
-fn any(dice: &mut Dice) -> Known {
+fn any(rng: &mut CaseRng) -> Known {
     // From 1 to 2, of any bits.
-    let ratio = f32::from_bits(1.0_f32.to_bits() | dice.below(1 << 23));
-    let levels = u8::try_from(1 + dice.below(12)).unwrap_or(1);
-    (1 + dice.below(4), 1 + dice.below(64), ratio, levels, 1 + dice.below(1 << 20))
+    let ratio = f32::from_bits(1.0_f32.to_bits() | rng.below(1 << 23));
+    let levels = u8::try_from(1 + rng.below(12)).unwrap_or(1);
+    (1 + rng.below(4), 1 + rng.below(64), ratio, levels, 1 + rng.below(1 << 20))
 }
 
 fn at<T: Copy>(all: &[T], turn: u64) -> T {
@@ -91,7 +91,7 @@ fn at<T: Copy>(all: &[T], turn: u64) -> T {
 }
 
 /// The numbers of the kind whose turn it is.
-fn numbers(turn: u64, _lane_width: u32, dice: &mut Dice) -> TableGrowth {
+fn numbers(turn: u64, _lane_width: u32, rng: &mut CaseRng) -> TableGrowth {
     // No two go through their values in the same steps.
     let scale_rule = at(ScaleRule::ALL, turn / 3);
     let dense_stride = at(DenseStride::ALL, turn / 5);
@@ -99,8 +99,8 @@ fn numbers(turn: u64, _lane_width: u32, dice: &mut Dice) -> TableGrowth {
     let one_more = u32::from(dense_stride == DenseStride::ResolutionPlusOne);
     let (d, coarsest, ratio, levels, most_entries) = match turn % 4 {
         0 | 2 => at(&KNOWN, turn / 2),
-        1 => beside_the_border(floored + one_more, dice),
-        _ => any(dice),
+        1 => beside_the_border(floored + one_more, rng),
+        _ => any(rng),
     };
     let growth = Growth {
         coarsest,

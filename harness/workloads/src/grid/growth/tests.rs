@@ -100,7 +100,7 @@ fn every_kind_is_a_table_that_is_promised() {
         for output in jobs[0].expectation(Arithmetic::Wgsl).outputs() {
             let known = match &output.bound {
                 OutputBound::Interval(all) => all.iter().all(|(_, radius)| radius.is_finite()),
-                OutputBound::OneOf(_) | OutputBound::Follows(_) => true,
+                OutputBound::OneOf(_) | OutputBound::DerivedFrom(_) => true,
                 OutputBound::Sum(_) => false,
             };
             assert!(known, "{name}: {}", output.name);
@@ -115,7 +115,7 @@ fn every_kind_is_a_table_that_is_promised() {
 fn a_case_is_written_and_read_and_made_smaller() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.safetensors");
-    let case = GrowthCase { id: None, ..TABLES[0].draw(7, 3, 7) };
+    let case = LevelTableCase { id: None, ..TABLES[0].draw(7, 3, 7) };
     let notes = BTreeMap::from([("splatcheck.seed".to_owned(), "3".to_owned())]);
     case.write(&path, &notes).expect("written");
     let read = read_any(&path).expect("what was written");

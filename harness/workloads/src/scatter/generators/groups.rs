@@ -1,7 +1,7 @@
 //! Every group of lanes that a warp may meet: a case has warps that each aim at a cell of the coverage map,
 //! the next at every turn, and ends with a partial warp, which aims at one as well.
 
-use super::{Dice, some_rows, with_values};
+use super::{CaseRng, some_rows, with_values};
 use crate::scatter::case::Numbers;
 use splatcheck_judge::coverage::{KeyedCell, Others};
 use splatcheck_reference::scatter::NO_KEY;
@@ -9,7 +9,7 @@ use splatcheck_reference::scatter::NO_KEY;
 /// Full warps of a case.
 const FULL: usize = 7;
 
-/// Turns that meet every cell of warps of four lanes: as many as there are of partial warps.
+/// Frequency that meet every cell of warps of four lanes: as many as there are of partial warps.
 pub(super) const KINDS: u64 = 23;
 
 /// Rows of the sums: more than lanes.
@@ -28,13 +28,13 @@ fn at(cells: &[KeyedCell], turn: u64) -> KeyedCell {
 }
 
 /// The lanes of the cell's group.
-fn lanes_of(cell: KeyedCell, width: u32, dice: &mut Dice) -> Vec<u32> {
+fn lanes_of(cell: KeyedCell, width: u32, rng: &mut CaseRng) -> Vec<u32> {
     let KeyedCell { lanes, leader, scattered, partial, .. } = cell;
     if !scattered {
         return (leader..leader + lanes).collect();
     }
     let mut after: Vec<u32> = (leader + 1..width - u32::from(partial)).collect();
-    dice.shuffle(&mut after);
+    rng.shuffle(&mut after);
     after.truncate(lanes as usize - 1);
     after.sort_unstable();
     // Where no lane lies between, the last is the one behind it.
@@ -46,8 +46,8 @@ fn lanes_of(cell: KeyedCell, width: u32, dice: &mut Dice) -> Vec<u32> {
 }
 
 /// The keys of a warp that meets a cell, from three rows or more.
-fn warp(cell: KeyedCell, width: u32, rows: &[u32], dice: &mut Dice) -> Vec<u32> {
-    let group = lanes_of(cell, width, dice);
+fn warp(cell: KeyedCell, width: u32, rows: &[u32], rng: &mut CaseRng) -> Vec<u32> {
+    let group = lanes_of(cell, width, rng);
     let nothing_else = cell.others == Others::None && !cell.idle;
     let count = match (cell.partial, nothing_else) {
         (false, _) => width,
@@ -59,13 +59,13 @@ fn warp(cell: KeyedCell, width: u32, rows: &[u32], dice: &mut Dice) -> Vec<u32> 
         keys[lane as usize] = rows[0];
     }
     let mut rest: Vec<u32> = (0..count).filter(|lane| !group.contains(lane)).collect();
-    dice.shuffle(&mut rest);
+    rng.shuffle(&mut rest);
     let others = cell.others.least();
     // First one lane of each other group and an idle one, then whatever there may be.
     for (at, &lane) in (0_u32..).zip(&rest) {
         let needed = at < others || cell.idle && at == others;
-        let other = if at < others { at } else { dice.below(others.max(1)) };
-        let is_idle = others == 0 || if needed { at == others } else { cell.idle && dice.coin() };
+        let other = if at < others { at } else { rng.below(others.max(1)) };
+        let is_idle = others == 0 || if needed { at == others } else { cell.idle && rng.coin() };
         if !is_idle {
             keys[lane as usize] = rows[1 + other as usize];
         }
@@ -74,18 +74,18 @@ fn warp(cell: KeyedCell, width: u32, rows: &[u32], dice: &mut Dice) -> Vec<u32> 
 }
 
 /// Warps that aim at cells. What idle elements hold is infinite or no number.
-pub(super) fn draw(turn: u64, lane_width: u32, dice: &mut Dice) -> Numbers {
+pub(super) fn draw(turn: u64, lane_width: u32, rng: &mut CaseRng) -> Numbers {
     let [full, partial] = cells(lane_width);
     let first = turn * FULL as u64;
     let mut aims: Vec<_> = (first..first + FULL as u64).map(|turn| at(&full, turn)).collect();
     aims.push(at(&partial, turn));
     let mut keys = Vec::new();
     for aim in aims {
-        let rows = some_rows(dice, 3, ROWS);
-        keys.extend(warp(aim, lane_width, &rows, dice));
+        let rows = some_rows(rng, 3, ROWS);
+        keys.extend(warp(aim, lane_width, &rows, rng));
     }
-    let width = 1 + dice.below(3) as usize;
-    with_values(dice, keys, width, ROWS)
+    let width = 1 + rng.below(3) as usize;
+    with_values(rng, keys, width, ROWS)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Numbers that are hard to add up, and keys that are hard to tell apart.
 
-use super::Dice;
+use super::CaseRng;
 use crate::scatter::case::Numbers;
 
 /// What the values of a row are, and what it holds before; `at` counts the elements of the row.
 struct Row {
-    value: fn(usize, &mut Dice) -> f32,
-    start: fn(&mut Dice) -> f32,
+    value: fn(usize, &mut CaseRng) -> f32,
+    start: fn(&mut CaseRng) -> f32,
 }
 
 /// Kinds of values.
@@ -22,23 +22,23 @@ const ROWS: [Row; 4] = [
     },
     // 1e-38 beside 1e38. Only three of a row are large: no order of them overflows.
     Row {
-        value: |at, dice| {
+        value: |at, rng| {
             let large = if at < 2 { 1e38 } else { 1e-38 };
-            large * dice.value()
+            large * rng.value()
         },
-        start: |dice| 1e38 * dice.value(),
+        start: |rng| 1e38 * rng.value(),
     },
     // Subnormal numbers of both signs, whose sums may be normal, and -0.
     Row {
-        value: |at, dice| {
-            let bits = dice.below(1 << 23);
+        value: |at, rng| {
+            let bits = rng.below(1 << 23);
             let tiny = f32::from_bits(if at.is_multiple_of(5) { 0 } else { bits });
-            if dice.coin() { -tiny } else { tiny }
+            if rng.coin() { -tiny } else { tiny }
         },
-        start: |dice| f32::MIN_POSITIVE * dice.value(),
+        start: |rng| f32::MIN_POSITIVE * rng.value(),
     },
     // Exactly between two floats: an odd number of halves of the sum's last place.
-    Row { value: |_, dice| if dice.coin() { 1.0 } else { 3.0 }, start: |_| 16_777_216.0 },
+    Row { value: |_, rng| if rng.coin() { 1.0 } else { 3.0 }, start: |_| 16_777_216.0 },
 ];
 
 /// Rows of the sums where keys are nearly equal: beyond 16 bits.
@@ -48,32 +48,32 @@ const MANY_ROWS: u32 = 70_000;
 pub(super) const KINDS: u64 = 2 * ROWS.len() as u64;
 
 /// Keys of few rows, or those that agree in their low 16 bits or in all but one bit.
-fn rows(many: bool, dice: &mut Dice) -> (Vec<u32>, u32) {
+fn rows(many: bool, rng: &mut CaseRng) -> (Vec<u32>, u32) {
     if !many {
         return ((0..6).collect(), 6);
     }
-    let low = dice.below(MANY_ROWS - (1 << 16));
+    let low = rng.below(MANY_ROWS - (1 << 16));
     let keys = [low, low + (1 << 16), low ^ 1, low ^ (1 << 8), 0, MANY_ROWS - 1];
     (keys.to_vec(), MANY_ROWS)
 }
 
 /// A few elements of each row, in any order.
-pub(super) fn draw(turn: u64, _lane_width: u32, dice: &mut Dice) -> Numbers {
+pub(super) fn draw(turn: u64, _lane_width: u32, rng: &mut CaseRng) -> Numbers {
     let kind = usize::try_from(turn % KINDS).unwrap_or(0);
     let row = &ROWS[kind % ROWS.len()];
-    let (mut keys, rows) = rows(kind / ROWS.len() % 2 == 1, dice);
+    let (mut keys, rows) = rows(kind / ROWS.len() % 2 == 1, rng);
     keys.sort_unstable();
     keys.dedup();
-    let of_each = 3 + dice.below(40) as usize;
+    let of_each = 3 + rng.below(40) as usize;
     let mut elements = Vec::new();
     for &key in &keys {
-        elements.extend((0..of_each).map(|at| (key, (row.value)(at, dice))));
+        elements.extend((0..of_each).map(|at| (key, (row.value)(at, rng))));
     }
-    dice.shuffle(&mut elements);
+    rng.shuffle(&mut elements);
     let (element_keys, values) = elements.into_iter().unzip();
     let mut initial = vec![0.0; rows as usize];
     for &key in &keys {
-        initial[key as usize] = (row.start)(dice);
+        initial[key as usize] = (row.start)(rng);
     }
     Numbers { keys: element_keys, values, initial, width: 1 }
 }

@@ -1,11 +1,11 @@
 //! Every way in which the lanes of a warp may share rows.
 
-use super::{Dice, some_rows, with_values};
+use super::{CaseRng, some_rows, with_values};
 use crate::scatter::case::Numbers;
 use splatcheck_reference::scatter::NO_KEY;
 
 /// How the lanes of a warp share rows.
-const SHAPES: [fn(usize, &mut Dice) -> Vec<usize>; 6] = [
+const SHAPES: [fn(usize, &mut CaseRng) -> Vec<usize>; 6] = [
     // One group.
     |width, _| vec![0; width],
     // Two groups, interleaved.
@@ -15,20 +15,20 @@ const SHAPES: [fn(usize, &mut Dice) -> Vec<usize>; 6] = [
     // No two lanes share a row.
     |width, _| (0..width).collect(),
     // One run of any length from any lane on; no two others share a row.
-    |width, dice| {
-        let [begin, end] = cuts(width, dice);
+    |width, rng| {
+        let [begin, end] = cuts(width, rng);
         let group = |lane: usize| if (begin..end).contains(&lane) { width } else { lane };
         (0..width).map(group).collect()
     },
     // Two runs of one row, and a run of another between.
-    |width, dice| {
-        let [begin, end] = cuts(width, dice);
+    |width, rng| {
+        let [begin, end] = cuts(width, rng);
         (0..width).map(|lane| usize::from((begin..end).contains(&lane))).collect()
     },
 ];
 
 /// Which lanes of a warp are idle.
-const IDLE: [fn(usize, usize, &mut Dice) -> bool; 6] = [
+const IDLE: [fn(usize, usize, &mut CaseRng) -> bool; 6] = [
     |_, _, _| false,
     // The lower end.
     |lane, width, _| lane < width / 4,
@@ -37,7 +37,7 @@ const IDLE: [fn(usize, usize, &mut Dice) -> bool; 6] = [
     // Both ends.
     |lane, width, _| lane < width / 4 || lane >= width - width / 4,
     // Anywhere.
-    |_, _, dice| dice.coin(),
+    |_, _, rng| rng.coin(),
     // All.
     |_, _, _| true,
 ];
@@ -52,32 +52,32 @@ pub(super) const KINDS: u64 = (SHAPES.len() * IDLE.len() * WIDTHS.len()) as u64;
 const ROWS: u32 = 80;
 
 /// A run that is neither empty nor everything: its first lane, and the lane after its last.
-fn cuts(width: usize, dice: &mut Dice) -> [usize; 2] {
+fn cuts(width: usize, rng: &mut CaseRng) -> [usize; 2] {
     let width = u32::try_from(width).unwrap_or(u32::MAX);
-    let begin = 1 + dice.below(width - 2);
-    let end = begin + 1 + dice.below(width - begin - 1);
+    let begin = 1 + rng.below(width - 2);
+    let end = begin + 1 + rng.below(width - begin - 1);
     [begin, end].map(|lane| lane as usize)
 }
 
 /// A few warps of one kind, the last of which may be partial; every warp has rows of its own choice.
 /// What idle elements hold is infinite or no number.
-pub(super) fn draw(turn: u64, _lane_width: u32, dice: &mut Dice) -> Numbers {
+pub(super) fn draw(turn: u64, _lane_width: u32, rng: &mut CaseRng) -> Numbers {
     let kind = usize::try_from(turn % KINDS).unwrap_or(0);
     let shape = SHAPES[kind % SHAPES.len()];
     let idle = IDLE[kind / SHAPES.len() % IDLE.len()];
     let lanes = WIDTHS[kind / (SHAPES.len() * IDLE.len()) % WIDTHS.len()];
-    let width = 1 + dice.below(5) as usize;
-    let warps = 2 + dice.below(10) as usize;
+    let width = 1 + rng.below(5) as usize;
+    let warps = 2 + rng.below(10) as usize;
     let mut keys = Vec::with_capacity(warps * lanes);
     for _ in 0..warps {
-        let groups = shape(lanes, dice);
-        let rows = some_rows(dice, lanes + 1, ROWS);
+        let groups = shape(lanes, rng);
+        let rows = some_rows(rng, lanes + 1, ROWS);
         for (lane, &group) in groups.iter().enumerate() {
-            keys.push(if idle(lane, lanes, dice) { NO_KEY } else { rows[group] });
+            keys.push(if idle(lane, lanes, rng) { NO_KEY } else { rows[group] });
         }
     }
-    if dice.coin() {
-        keys.truncate(keys.len() - dice.below(4) as usize);
+    if rng.coin() {
+        keys.truncate(keys.len() - rng.below(4) as usize);
     }
-    with_values(dice, keys, width, ROWS)
+    with_values(rng, keys, width, ROWS)
 }

@@ -1,6 +1,6 @@
 //! Counts about those of warps, workgroups and chunks of values.
 
-use super::Dice;
+use super::CaseRng;
 use crate::scatter::case::Numbers;
 use splatcheck_judge::covering;
 use splatcheck_reference::scatter::NO_KEY;
@@ -34,9 +34,9 @@ const ROWS: [u32; 8] = [3, 5, 7, 9, 17, 31, 129, 255];
 
 /// Elements that add to the first row, the last, and some between; every other row is never touched
 /// and must stay what it was. No row starts from zero.
-pub(super) fn draw(turn: u64, _lane_width: u32, dice: &mut Dice) -> Numbers {
+pub(super) fn draw(turn: u64, _lane_width: u32, rng: &mut CaseRng) -> Numbers {
     if let Some(meeting) = (turn % KINDS).checked_sub(OF_SIZES) {
-        return met(meeting, dice);
+        return met(meeting, rng);
     }
     let kind = usize::try_from(turn % KINDS).unwrap_or(0);
     // No number divides both lengths, so that all pairs have their turn, and soon all of either.
@@ -48,11 +48,11 @@ pub(super) fn draw(turn: u64, _lane_width: u32, dice: &mut Dice) -> Numbers {
         (None, kind) => LAST[(kind - REGULAR) % LAST.len()],
     };
     let rows = match wide {
-        Some(_) => 2 * (150 + dice.below(4)) + 1,
-        None => ROWS[dice.below(8) as usize],
+        Some(_) => 2 * (150 + rng.below(4)) + 1,
+        None => ROWS[rng.below(8) as usize],
     };
     let mut keys: Vec<u32> = (0..count)
-        .map(|_| if dice.below(8) == 0 { NO_KEY } else { 2 * dice.below(rows.div_ceil(2)) })
+        .map(|_| if rng.below(8) == 0 { NO_KEY } else { 2 * rng.below(rows.div_ceil(2)) })
         .collect();
     if let Some(first) = keys.first_mut() {
         *first = 0;
@@ -60,8 +60,8 @@ pub(super) fn draw(turn: u64, _lane_width: u32, dice: &mut Dice) -> Numbers {
     if let Some(last) = keys.last_mut() {
         *last = rows - 1;
     }
-    let values = dice.values(count * width);
-    let initial = dice.values(rows as usize * width);
+    let values = rng.values(count * width);
+    let initial = rng.values(rows as usize * width);
     Numbers { keys, values, initial, width }
 }
 
@@ -77,7 +77,7 @@ fn may_meet(a: covering::Choice, b: covering::Choice) -> bool {
 }
 
 /// The rows of a covering array. Elements go from the last row on towards the first.
-fn met(turn: u64, dice: &mut Dice) -> Numbers {
+fn met(turn: u64, rng: &mut CaseRng) -> Numbers {
     static ROWS: OnceLock<Vec<Vec<usize>>> = OnceLock::new();
     let all = ROWS.get_or_init(|| covering::rows(&MET, &may_meet));
     let [elements, values, rows, idle, starts] =
@@ -86,14 +86,14 @@ fn met(turn: u64, dice: &mut Dice) -> Numbers {
         unreachable!("a row has a value for each")
     };
     let [count, width, rows] = [MET_ELEMENTS[elements], VALUES[values], MET_ROWS[rows] as usize];
-    let key = |element: usize, dice: &mut Dice| match idle {
-        1 if element % 5 == 3 || dice.below(8) == 0 => NO_KEY,
+    let key = |element: usize, rng: &mut CaseRng| match idle {
+        1 if element % 5 == 3 || rng.below(8) == 0 => NO_KEY,
         2 => NO_KEY,
         _ => u32::try_from(rows - 1 - element % rows).unwrap_or(NO_KEY),
     };
-    let keys: Vec<u32> = (0..count).map(|element| key(element, dice)).collect();
-    let values = dice.values(count * width);
-    let first = if starts == 1 { dice.values(rows * width) } else { vec![0.0; rows * width] };
+    let keys: Vec<u32> = (0..count).map(|element| key(element, rng)).collect();
+    let values = rng.values(count * width);
+    let first = if starts == 1 { rng.values(rows * width) } else { vec![0.0; rows * width] };
     Numbers { keys, values, initial: first, width }
 }
 

@@ -61,6 +61,6 @@ fn weighed(
 fn bounds_of<'e>(of: &'e Expectation, name: &str) -> Option<&'e [Bound]> {
     match &of.outputs().find(|output| output.name == name)?.bound {
         OutputBound::Interval(bounds) => Some(bounds),
-        OutputBound::Sum(_) | OutputBound::OneOf(_) | OutputBound::Follows(_) => None,
+        OutputBound::Sum(_) | OutputBound::OneOf(_) | OutputBound::DerivedFrom(_) => None,
     }
 }

@@ -32,7 +32,7 @@ fn times(
                 *element = ElementBound { value: element.value * by, magnitude, radius };
             }
         }
-        OutputBound::OneOf(_) | OutputBound::Follows(_) => {}
+        OutputBound::OneOf(_) | OutputBound::DerivedFrom(_) => {}
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn turned(mut of: Expectation, name: &str) -> Expectation {
                 all.chunks_exact_mut(4).for_each(|row| row.rotate_left(1))
             }
             OutputBound::Sum(all) => all.chunks_exact_mut(4).for_each(|row| row.rotate_left(1)),
-            OutputBound::OneOf(_) | OutputBound::Follows(_) => {}
+            OutputBound::OneOf(_) | OutputBound::DerivedFrom(_) => {}
         }
     }
     of

@@ -11,13 +11,13 @@ use splatcheck_gpu::{Camera, ProjectBackwardInputs, ProjectColors, ProjectInputs
 use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::{Expectation, Output, OutputBound, Rows, Terms};
 use splatcheck_judge::workload::FailedRun;
-use splatcheck_reference::arithmetic::{ElementBound, Truth};
-use splatcheck_reference::splat::{Camera as Pinhole, Convention, Lens};
+use splatcheck_reference::arithmetic::{ElementBound, Tristate};
+use splatcheck_reference::splat::{Camera as Pinhole, CameraParams, Convention};
 
 /// The convention's fields that the projection depends on.
 pub(super) const FORWARD: [&str; 8] =
     ["pixel_center", "eps2d", "near", "near_rule", "far", "fov_clamp", "w_eps", "antialiased"];
-/// Those that its gradients depend on.
+/// The fields of the convention that its gradients depend on.
 pub(super) const BACKWARD: [&str; 9] = [
     "eps2d",
     "near",
@@ -177,7 +177,7 @@ fn without(inputs: &mut ProjectBackwardInputs, lost: impl Fn(usize, usize) -> bo
 
 /// `[C][N]` whether each camera sees each Gaussian.
 fn seen(stage: &ProjectStage) -> Vec<Vec<bool>> {
-    let seen = |visible: &Truth| *visible == Truth::Always;
+    let seen = |visible: &Tristate| *visible == Tristate::Always;
     let cameras = stage.mirror_forward();
     cameras.iter().map(|camera| camera.visible.iter().map(seen).collect()).collect()
 }
@@ -321,6 +321,6 @@ fn limited(camera: &Camera, size: [u32; 2], (own, other): (&Convention, &Convent
     let [fx, fy] = camera.focal.map(f64::from);
     let [cx, cy] = camera.principal.map(|at| f64::from(at) + 0.5 - own.pixel_center);
     let pinhole = Pinhole { viewmat: [[0.0_f32; 4]; 4], fx, fy, cx, cy };
-    let limits = Lens::<f32>::new(&pinhole, size, other).limits;
+    let limits = CameraParams::<f32>::new(&pinhole, size, other).limits;
     Camera { low: limits.map(|[low, _]| low), high: limits.map(|[_, high]| high), ..*camera }
 }

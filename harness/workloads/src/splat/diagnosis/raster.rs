@@ -20,7 +20,7 @@ pub(super) const FORWARD: [&str; 5] =
     ["alpha_max", "alpha_min", "transmittance_min", "stop_rule", "pixel_center"];
 /// Those that the gradients depend on besides what the forward pass has decided.
 const BACKWARD: [&str; 4] = ["clamp_gradient", "alpha_max", "alpha_min", "pixel_center"];
-/// Those that a walk from the front decides again.
+/// The fields of the convention that a walk from the front decides again.
 const STOPS: [&str; 2] = ["transmittance_min", "stop_rule"];
 
 /// A stage changed by a fault: in words, and how.
@@ -172,7 +172,7 @@ fn at_old_places(mut of: Expectation, kept: &[u32]) -> Expectation {
             OutputBound::OneOf(Allowed { oracle, others, anything: _ }) => {
                 oracle.iter_mut().chain(others.values_mut().flatten()).for_each(old);
             }
-            OutputBound::Interval(_) | OutputBound::Sum(_) | OutputBound::Follows(_) => {}
+            OutputBound::Interval(_) | OutputBound::Sum(_) | OutputBound::DerivedFrom(_) => {}
         }
     }
     of

@@ -10,7 +10,7 @@ use splatcheck_reference::splat::backward::{project, rasterize};
 use splatcheck_reference::splat::rasterize::rasterize as render;
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::scene::{Colors, Gaussians, Scene};
-use splatcheck_reference::splat::{Lens, TooManyPairs};
+use splatcheck_reference::splat::{CameraParams, TooManyPairs};
 
 /// A fault in words, and what it does to a case.
 type Fault = (&'static str, fn(&mut Scene<f32>));
@@ -119,7 +119,7 @@ fn through_direction(case: &Case) -> Result<[Vec<f64>; 2], TooManyPairs> {
         gradients.v_conics.fill([0.0; 3]);
         gradients.v_opacities.fill(0.0);
         let size = [scene.width, scene.height];
-        let lens = Lens::new(&scene.cameras[camera], size, convention);
+        let lens = CameraParams::new(&scene.cameras[camera], size, convention);
         let one = project::project(&scene.gaussians, &lens, &gradients, convention);
         means.iter_mut().zip(one.v_means.as_flattened()).for_each(|(sum, x)| *sum += x);
         viewmats.extend_from_slice(one.v_viewmat.as_flattened());

@@ -3,10 +3,10 @@
 use super::project::{numbers, of_gradients, rows, visible};
 use crate::splat::stage::ImageStage;
 use splatcheck_judge::judge::{
-    Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, Presence, Rows,
+    Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, RowPresence, Rows,
 };
 use splatcheck_judge::under;
-use splatcheck_reference::arithmetic::{Bounded, Extra, Model, Truth};
+use splatcheck_reference::arithmetic::{Bounded, Extra, Model, Tristate};
 use splatcheck_reference::splat::OnImage;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,9 +42,9 @@ fn forward<M: Model>(stage: &ImageStage) -> Expectation {
     let n = stage.gaussians.len();
     let count = cameras.len() * n;
     let shape = |sides: &[usize]| [&[cameras.len(), n], sides].concat();
-    let kept: Vec<Truth> = cameras.iter().flat_map(|(camera, _)| camera.kept.clone()).collect();
-    let is = |wanted: Truth| kept.iter().map(|&truth| truth == wanted).collect::<Vec<_>>();
-    let (left_out, undecided) = (is(Truth::Never), is(Truth::Undecided));
+    let kept: Vec<Tristate> = cameras.iter().flat_map(|(camera, _)| camera.kept.clone()).collect();
+    let is = |wanted: Tristate| kept.iter().map(|&truth| truth == wanted).collect::<Vec<_>>();
+    let (left_out, undecided) = (is(Tristate::Never), is(Tristate::Undecided));
     let one_of = |name, sides: &[usize], allowed| Output {
         name,
         shape: shape(sides),
@@ -63,7 +63,7 @@ fn forward<M: Model>(stage: &ImageStage) -> Expectation {
     add("conics", &[3], |camera| rows(&camera.projections.splats.conics));
     add("covars2d", &[3], |camera| rows(&camera.projections.covars2d));
     add("depths", &[], |camera| numbers(&camera.projections.depths));
-    let presence = Some(Presence { left_out: LeftOut::Anything, decided_by: 0, undecided });
+    let presence = Some(RowPresence { left_out: LeftOut::Anything, decided_by: 0, undecided });
     Expectation {
         model: M::TABLE,
         undecided: cameras.iter().map(|(_, undecided)| undecided.total()).sum(),
@@ -72,18 +72,18 @@ fn forward<M: Model>(stage: &ImageStage) -> Expectation {
 }
 
 /// The whole numbers between the ends of each radius, and 0 where a Gaussian may be left out.
-fn radii<'a>(known: impl Iterator<Item = (&'a Truth, &'a [[f64; 2]; 2])>) -> Allowed {
+fn radii<'a>(known: impl Iterator<Item = (&'a Tristate, &'a [[f64; 2]; 2])>) -> Allowed {
     let mut allowed =
         Allowed { oracle: Vec::new(), others: BTreeMap::new(), anything: BTreeSet::new() };
     for (kept, [low, high]) in known.flat_map(|(kept, both)| both.map(|radius| (kept, radius))) {
         let place = allowed.oracle.len();
         let all = match kept {
-            Truth::Never => vec![0],
-            Truth::Always => between(low, high),
-            Truth::Undecided => [vec![0], between(low, high)].concat(),
+            Tristate::Never => vec![0],
+            Tristate::Always => between(low, high),
+            Tristate::Undecided => [vec![0], between(low, high)].concat(),
         };
         // More than can be listed, of a Gaussian whose size is not known.
-        if all.is_empty() || (*kept == Truth::Undecided && high - low > MOST) {
+        if all.is_empty() || (*kept == Tristate::Undecided && high - low > MOST) {
             allowed.anything.insert(place);
         }
         allowed.oracle.push(all.first().copied().unwrap_or(0));

@@ -4,10 +4,10 @@ use super::raster::columns;
 use crate::splat::stage::ProjectStage;
 use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
 use splatcheck_judge::judge::{
-    Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, Presence, Rows, Terms,
+    Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, RowPresence, Rows, Terms,
 };
 use splatcheck_judge::under;
-use splatcheck_reference::arithmetic::{Bounded, ElementBound, Extra, Model, Scalar, Truth};
+use splatcheck_reference::arithmetic::{Bounded, ElementBound, Extra, Model, Scalar, Tristate};
 use splatcheck_reference::splat::Projections;
 use splatcheck_reference::splat::bounds::{ProjectionBounds, ProjectionGradientBounds};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ fn forward<M: Model>(stage: &ProjectStage) -> Expectation {
     let cameras = stage.forward_bounds::<M>();
     let inputs = &stage.inputs.project;
     let (count, gaussians) = (inputs.projections(), inputs.len());
-    let truths: Vec<Truth> =
+    let truths: Vec<Tristate> =
         cameras.iter().flat_map(|camera| camera.projections.visible.iter().copied()).collect();
     let shape = |sides: &[usize]| [&[cameras.len(), gaussians], sides].concat();
     let mut outputs = vec![Output {
@@ -59,8 +59,8 @@ fn forward<M: Model>(stage: &ProjectStage) -> Expectation {
     add("covars2d", &[3], |camera| rows(&camera.projections.covars2d));
     add("depths", &[], |camera| numbers(&camera.projections.depths));
     add("colors", &[channels], colors);
-    let undecided = truths.iter().map(|&truth| truth == Truth::Undecided).collect();
-    let presence = Some(Presence { left_out: LeftOut::Zeros, decided_by: 0, undecided });
+    let undecided = truths.iter().map(|&truth| truth == Tristate::Undecided).collect();
+    let presence = Some(RowPresence { left_out: LeftOut::Zeros, decided_by: 0, undecided });
     Expectation {
         model: M::TABLE,
         undecided: cameras.iter().map(|camera| camera.undecided.total()).sum(),
@@ -89,9 +89,9 @@ fn colors<M: Model>(camera: &ProjectionBounds<M>) -> Vec<Bound> {
 }
 
 /// The oracle's decision; where roundings decide, either.
-pub(super) fn visible(truths: &[Truth]) -> Allowed {
-    let oracle = truths.iter().map(|&truth| i64::from(truth == Truth::Always)).collect();
-    let undecided = truths.iter().enumerate().filter(|(_, truth)| **truth == Truth::Undecided);
+pub(super) fn visible(truths: &[Tristate]) -> Allowed {
+    let oracle = truths.iter().map(|&truth| i64::from(truth == Tristate::Always)).collect();
+    let undecided = truths.iter().enumerate().filter(|(_, truth)| **truth == Tristate::Undecided);
     let others = undecided.map(|(row, _)| (row, vec![1])).collect::<BTreeMap<_, _>>();
     Allowed { oracle, others, anything: BTreeSet::new() }
 }
@@ -154,10 +154,10 @@ fn viewmats(bounds: &ProjectionGradientBounds, gaussians: usize) -> Rows {
     let (mut offsets, mut counts, mut open) = (vec![0], Vec::new(), Vec::new());
     for camera in 0..cameras {
         let seen = &bounds.seen[camera * gaussians..(camera + 1) * gaussians];
-        open.push(seen.contains(&Truth::Undecided));
+        open.push(seen.contains(&Tristate::Undecided));
         let workgroups = seen.chunks(PROJECT_BACKWARD.launch.workgroup_size as usize);
-        let adds = |seen: &Truth| u32::from(*seen != Truth::Never);
-        let count = |lanes: &[Truth]| lanes.iter().map(adds).sum::<u32>();
+        let adds = |seen: &Tristate| u32::from(*seen != Tristate::Never);
+        let count = |lanes: &[Tristate]| lanes.iter().map(adds).sum::<u32>();
         counts.extend(workgroups.map(count));
         offsets.push(counts.len());
     }

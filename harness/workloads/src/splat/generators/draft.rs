@@ -104,7 +104,7 @@ impl Blob {
         from_fn(|j| single((0..3).map(|i| r[i][j] * offset[i]).sum()))
     }
 
-    /// So many numbers of the colour.
+    /// `count` numbers of the colour.
     fn colors(&self, count: usize) -> impl Iterator<Item = f32> {
         let high = loss_gradient(self.high, HIGH_COLOR, 1, 1, 0.5).0;
         self.color.into_iter().chain(high).take(count)

@@ -30,7 +30,7 @@ impl Aim {
         })
     }
 
-    /// Number `turn` of all aims, over and over. Turns that follow each other are far apart in the
+    /// Number `turn` of all aims, over and over. Frequency that follow each other are far apart in the
     /// list, so that a short run meets all kinds.
     #[must_use]
     pub fn number(turn: u64, lane_width: u32) -> Self {

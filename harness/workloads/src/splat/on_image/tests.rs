@@ -6,8 +6,8 @@ use crate::presets::Preset;
 use splatcheck_judge::io::source_tree::folder;
 use splatcheck_judge::verdict::{Tally, Verdict};
 use splatcheck_judge::workload::AnyCase;
-use splatcheck_reference::arithmetic::Truth;
-use splatcheck_reference::splat::{Lens, project_on_image as project};
+use splatcheck_reference::arithmetic::Tristate;
+use splatcheck_reference::splat::{CameraParams, project_on_image as project};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,11 +33,11 @@ fn returned(contract: &Contract, case: &AnyCase, knows_the_size: bool) -> Tensor
     let mut numbers: BTreeMap<&str, Vec<f32>> = BTreeMap::new();
     let (mut visible, mut radii) = (Vec::new(), Vec::new());
     for camera in &scene.cameras {
-        let lens = Lens::<f32>::new(camera, size, &convention);
+        let lens = CameraParams::<f32>::new(camera, size, &convention);
         let size = knows_the_size.then_some(size);
         let found = project(&scene.gaussians, &lens, &convention, size);
         for g in 0..n {
-            let kept = found.kept[g] == Truth::Always;
+            let kept = found.kept[g] == Tristate::Always;
             visible.push(u32::from(kept));
             #[expect(clippy::cast_possible_truncation, reason = "it saturates, as a kernel's")]
             radii.extend(found.radii[g].map(|[radius, _]| if kept { radius as i32 } else { 0 }));

@@ -3,12 +3,12 @@
 
 use crate::splat::case::Case;
 use splatcheck_reference::arithmetic::{
-    Bounded, Extra, ExtraRoundings, Model, Scalar, Spellings, Truth,
+    Bounded, EvaluationOrders, Extra, ExtraRoundings, Model, Scalar, Tristate,
 };
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::bounds::{self, ProjectionGradientBounds, Undecided};
 use splatcheck_reference::splat::{
-    Camera, Colors, Convention, Gaussians, Lens, OnImage, project_on_image,
+    Camera, CameraParams, Colors, Convention, Gaussians, OnImage, project_on_image,
 };
 
 use super::ProjectStage;
@@ -81,13 +81,13 @@ impl ImageStage {
     /// The forward stage in the oracle's f32 instance, camera by camera.
     #[must_use]
     pub(in crate::splat) fn mirror(&self) -> Vec<Forward> {
-        let of_camera = |lens: &Lens<f32>| {
+        let of_camera = |lens: &CameraParams<f32>| {
             let OnImage { projections, kept, radii } =
                 project_on_image(&self.gaussians, lens, &self.convention, self.known_size());
-            let whole = |(kept, radii): (&Truth, &[[f64; 2]; 2])| {
+            let whole = |(kept, radii): (&Tristate, &[[f64; 2]; 2])| {
                 #[expect(clippy::cast_possible_truncation, reason = "it saturates, as a kernel's")]
                 let radii = radii.map(|[radius, _]| radius as i32);
-                if *kept == Truth::Always { radii } else { [0; 2] }
+                if *kept == Tristate::Always { radii } else { [0; 2] }
             };
             let radii = kept.iter().zip(&radii).map(whole).collect();
             Forward { radii, conics: projections.splats.conics }
@@ -120,10 +120,10 @@ impl ImageStage {
     }
 
     /// The cameras over the oracle's scalar. A kernel computes the limits of x/z and y/z itself.
-    fn lenses<S: Scalar>(&self) -> Vec<Lens<S>> {
-        let lens = |camera: &Camera<f32>| Lens {
-            spellings: Spellings::standard_and(self.extra_roundings),
-            ..Lens::new(&camera.map(S::from_f32), self.size, &self.convention)
+    fn lenses<S: Scalar>(&self) -> Vec<CameraParams<S>> {
+        let lens = |camera: &Camera<f32>| CameraParams {
+            spellings: EvaluationOrders::standard_and(self.extra_roundings),
+            ..CameraParams::new(&camera.map(S::from_f32), self.size, &self.convention)
         };
         self.cameras.iter().map(lens).collect()
     }

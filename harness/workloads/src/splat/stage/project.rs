@@ -7,13 +7,14 @@ use splatcheck_gpu::{
     Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
     ProjectInputs, RasterGradients,
 };
-use splatcheck_reference::arithmetic::{Bounded, Model, Scalar, Spellings};
+use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Model, Scalar};
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::convention::{Convention, FovClampGradient, NearRule};
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::{
-    Colors, Gaussians, Lens, Projections, Scene, TooManyPairs, backward, bounds, project_splats,
+    CameraParams, Colors, Gaussians, Projections, Scene, TooManyPairs, backward, bounds,
+    project_splats,
 };
 
 /// The stages' inputs, in the device's layout.
@@ -26,7 +27,7 @@ pub struct ProjectStage {
     /// Width and height of the image, pixels, where it is known.
     pub(in crate::splat) size: Option<[u32; 2]>,
     /// Which programs the bounds hold: those of this repository's kernels by default.
-    pub(in crate::splat) spellings: Spellings,
+    pub(in crate::splat) spellings: EvaluationOrders,
 }
 
 impl ProjectStage {
@@ -62,7 +63,7 @@ impl ProjectStage {
         let project = project_inputs(scene, &convention);
         let inputs = ProjectBackwardInputs { project, v_means2d, v_conics, v_opacities, v_colors };
         let size = Some([scene.width, scene.height]);
-        Self { convention, inputs, size, spellings: Spellings::WRITTEN }
+        Self { convention, inputs, size, spellings: EvaluationOrders::WRITTEN }
     }
 
     /// The stages from what a device gets: the convention's fields that they do not read are those
@@ -89,7 +90,12 @@ impl ProjectStage {
             w_eps: f64::from(constants.w_eps),
             ..Convention::inria()
         };
-        Self { convention, inputs: inputs.clone(), size: None, spellings: Spellings::WRITTEN }
+        Self {
+            convention,
+            inputs: inputs.clone(),
+            size: None,
+            spellings: EvaluationOrders::WRITTEN,
+        }
     }
 
     /// As [`Self::from_backward_inputs`], for the forward stage alone.
@@ -177,10 +183,10 @@ impl ProjectStage {
     }
 
     /// The cameras over the oracle's scalar.
-    fn lenses<S: Scalar>(&self) -> Vec<Lens<S>> {
+    fn lenses<S: Scalar>(&self) -> Vec<CameraParams<S>> {
         let lens = |camera: &Camera| {
             let v = camera.viewmat;
-            let lens = Lens {
+            let lens = CameraParams {
                 rotation: v.map(|row| [row[0], row[1], row[2]]),
                 translation: v.map(|row| row[3]),
                 focal: camera.focal,
@@ -227,7 +233,7 @@ fn add(sum: &mut [f32], one: &[f32]) {
 fn project_inputs(scene: &Scene<f32>, convention: &Convention) -> ProjectInputs {
     let size = [scene.width, scene.height];
     let cameras = scene.cameras.iter().map(|camera| {
-        let lens = Lens::<f32>::new(camera, size, convention);
+        let lens = CameraParams::<f32>::new(camera, size, convention);
         let v = camera.viewmat;
         Camera {
             viewmat: [v[0], v[1], v[2]],

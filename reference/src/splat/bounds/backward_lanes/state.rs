@@ -5,9 +5,9 @@ use crate::arithmetic::{Bounded, ElementBound, Lanes, Model, Scalar};
 use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::bounds::alpha::alpha_at;
 use crate::splat::bounds::backward::TileSums;
+use crate::splat::bounds::backward_paths::BackwardPaths;
+use crate::splat::bounds::forward_subsets::{ForwardSubsets, Stored};
 use crate::splat::bounds::lanes::{Cells, samples};
-use crate::splat::bounds::unwalk::Walk;
-use crate::splat::bounds::ways::{Stored, Ways};
 use crate::splat::formulated::{BackwardView, Start, light_behind};
 use crate::splat::reach::Footprint;
 use crate::splat::tile::{BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
@@ -52,7 +52,7 @@ pub(super) struct TileState<'a, M> {
     /// empty.
     starts: Vec<Cells>,
     /// `[blocks, 8]` the pixels that have left the lanes, with their `last`.
-    pub(super) walks: Vec<Option<(f64, Walk<'a, M>)>>,
+    pub(super) walks: Vec<Option<(f64, BackwardPaths<'a, M>)>>,
     /// Whether there is one.
     any_left: bool,
     pub(super) sums: TileSums,
@@ -220,7 +220,7 @@ impl<'a, M: Model> TileState<'a, M> {
             let rest = channels.iter().map(|channel| channel.remainder.get(pixel.lane)).collect();
             let block = &self.blocks[at];
             let (t, end) = (block.t.get(pixel.lane), block.last[pixel.lane]);
-            let mut walk = Walk::at(self.view, self.inputs, pixel.index, t, rest);
+            let mut walk = BackwardPaths::at(self.view, self.inputs, pixel.index, t, rest);
             if let Some(end) = self.inputs.own_end(pixel.index, self.list) {
                 walk = walk.along(self.ways(&pixel, end, at), end);
             }
@@ -230,7 +230,7 @@ impl<'a, M: Model> TileState<'a, M> {
     }
 
     /// What the pixel's own forward pass may have decided, which ended in front of depth `end`.
-    fn ways(&self, pixel: &Pixel, end: usize, at: usize) -> Option<Ways> {
+    fn ways(&self, pixel: &Pixel, end: usize, at: usize) -> Option<ForwardSubsets> {
         let [row, column] = [at / self.tile.blocks[0], at % self.tile.blocks[0]];
         let [x, y] = &self.tile.samples;
         let sample = [x[column][pixel.lane], y[row][pixel.lane]];
@@ -242,7 +242,7 @@ impl<'a, M: Model> TileState<'a, M> {
             as_what: formulation.final_t(),
             extra: formulation.extra_roundings(),
         };
-        Ways::new(self.view, footprints, sample, stored)
+        ForwardSubsets::new(self.view, footprints, sample, stored)
     }
 
     /// Differentiates one Gaussian's blending into the pixels that have left the lanes.

@@ -1,10 +1,10 @@
 //! More paths than are kept apart: whichever of 2^n ways a program goes, it must lie within what is
 //! left after they were merged. Each way is computed here in f64 by the definition of blending.
 
-use crate::arithmetic::{Bounded, Ieee, Scalar, Truth};
+use crate::arithmetic::{Bounded, Ieee, Scalar, Tristate};
 use crate::splat::bounds::alpha::{BoundedAlpha, MAX_PATHS};
+use crate::splat::bounds::backward_paths::BackwardPaths;
 use crate::splat::bounds::forward::{Pixel, finish};
-use crate::splat::bounds::unwalk::Walk;
 use crate::splat::convention::Convention;
 use crate::splat::reach::footprints;
 use crate::splat::tile::Entry;
@@ -23,7 +23,7 @@ fn ways() -> impl Iterator<Item = [bool; COUNT]> {
     (0..1_u32 << COUNT).map(|way| std::array::from_fn(|i| way >> i & 1 == 1))
 }
 
-fn pair(alpha: f64, visible: Truth) -> BoundedAlpha<Ieee> {
+fn pair(alpha: f64, visible: Tristate) -> BoundedAlpha<Ieee> {
     let [zero, one] = [0.0, 1.0].map(B::from_f64);
     let alpha = B::from_f64(alpha);
     BoundedAlpha { offset: [zero; 2], gauss: one, alpha, visible, value_visible: true }
@@ -43,7 +43,7 @@ fn every_way_forward_lies_within_the_merged_paths() {
     for (i, (alpha, color)) in ALPHAS.into_iter().zip(COLORS).enumerate() {
         let position = i32::try_from(i).expect("few");
         let color = color.map(B::from_f64);
-        pixel.step(&pair(alpha, Truth::Undecided), &color, position, &convention);
+        pixel.step(&pair(alpha, Tristate::Undecided), &color, position, &convention);
     }
     let outcome = finish(pixel, &BACKGROUND.map(B::from_f64));
     for way in ways() {
@@ -101,11 +101,11 @@ fn terms_of_the_front() -> Vec<B> {
     let footprints = footprints(&view);
     let entry = |id: usize| Entry::alone(id, id, footprints[id]);
     let v_pixel = V_PIXEL.map(B::from_f64);
-    let mut walk = Walk::from(&view, B::from_f64(T_FINAL), &v_pixel, B::from_f64(0.0));
+    let mut walk = BackwardPaths::from(&view, B::from_f64(T_FINAL), &v_pixel, B::from_f64(0.0));
     for i in (0..COUNT).rev() {
-        walk.step(&view, &entry(i + 1), &pair(ALPHAS[i] * THIN, Truth::Undecided));
+        walk.step(&view, &entry(i + 1), &pair(ALPHAS[i] * THIN, Tristate::Undecided));
     }
-    walk.step(&view, &entry(0), &pair(FRONT.0, Truth::Always));
+    walk.step(&view, &entry(0), &pair(FRONT.0, Tristate::Always));
     walk.terms
 }
 

@@ -1,14 +1,14 @@
 //! The projection as programs write it whose gradients come from automatic differentiation.
 
 use super::tape::{Gradients, Library, Tape, Var};
-use crate::arithmetic::{Arith, Scalar, Truth};
+use crate::arithmetic::{Arith, Scalar, Tristate};
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
     M3, V3, add, dot, mul_vec, rows_mul, scale, transpose, transpose_mul_vec,
 };
-use crate::splat::project::{Lens, culled_by_depth, scaled};
+use crate::splat::project::{CameraParams, culled_by_depth, scaled};
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh::{self, spelled};
 
@@ -90,7 +90,7 @@ struct Splat<'t, S> {
 #[derive(Clone, Copy)]
 pub(super) struct OneCamera<'a, S> {
     pub(super) gaussians: &'a Gaussians<S>,
-    pub(super) lens: &'a Lens<S>,
+    pub(super) lens: &'a CameraParams<S>,
     pub(super) size: [u32; 2],
     pub(super) v: &'a SplatGradients<S>,
     pub(super) convention: &'a Convention,
@@ -118,7 +118,7 @@ impl Program {
     ) -> Option<Splat<'t, S>> {
         let OneCamera { lens, convention, .. } = one;
         let mean = add(mul_vec(&p.rotation, p.mean), p.translation);
-        if culled_by_depth(mean[2].value, convention) == Truth::Always {
+        if culled_by_depth(mean[2].value, convention) == Tristate::Always {
             return None;
         }
         let constant = |x: S| mean[2].constant(x);
@@ -160,7 +160,7 @@ impl Program {
     fn jacobian<'t, S: Scalar>(
         &self,
         mean: V3<Var<'t, S>>,
-        lens: &Lens<S>,
+        lens: &CameraParams<S>,
         convention: &Convention,
     ) -> [V3<Var<'t, S>>; 2] {
         let (z, zero) = (mean[2], mean[2].like(0.0));

@@ -3,12 +3,12 @@
 use super::ProjectStage;
 use crate::splat::stage::margins::Margins;
 use splatcheck_reference::arithmetic::{
-    Bounded, ElementBound, Extra, Ieee, Model, Scalar, Spellings, Truth,
+    Bounded, ElementBound, EvaluationOrders, Extra, Ieee, Model, Scalar, Tristate,
 };
 use splatcheck_reference::splat::backward::project::ProjectionGradients;
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
-use splatcheck_reference::splat::spelled::{self, Spelling};
-use splatcheck_reference::splat::{Gaussians, Lens, Projections, bounds};
+use splatcheck_reference::splat::spelled::{self, EvaluationOrder};
+use splatcheck_reference::splat::{CameraParams, Gaussians, Projections, bounds};
 
 /// What a program gives: each camera's forward and backward stage.
 type Found = Vec<(Projections<f32>, ProjectionGradients<f32>)>;
@@ -22,11 +22,11 @@ struct Bounds<M> {
 impl ProjectStage {
     /// Runs each spelling in f32 and judges it by IEEE's bounds.
     #[must_use]
-    pub fn spelled(&self, spellings: &[Spelling]) -> Vec<Margins> {
-        let without = self.bounds::<Ieee>(Spellings::WRITTEN);
-        let margins = |spelling: &Spelling| {
+    pub fn spelled(&self, spellings: &[EvaluationOrder]) -> Vec<Margins> {
+        let without = self.bounds::<Ieee>(EvaluationOrders::WRITTEN);
+        let margins = |spelling: &EvaluationOrder| {
             let found = self.found(spelling);
-            let counted = Spellings::counted(spelling.extra_roundings);
+            let counted = EvaluationOrders::counted(spelling.extra_roundings);
             let with = self.bounds::<Extra<Ieee>>(counted).errors(&found);
             let mut margins = Margins::default();
             for (with, without) in with.into_iter().zip(without.errors(&found)) {
@@ -37,9 +37,9 @@ impl ProjectStage {
         spellings.iter().map(margins).collect()
     }
 
-    fn found(&self, spelling: &Spelling) -> Found {
+    fn found(&self, spelling: &EvaluationOrder) -> Found {
         let gaussians = self.gaussians::<f32>();
-        let one = |(lens, v): (&Lens<f32>, &SplatGradients<f32>)| {
+        let one = |(lens, v): (&CameraParams<f32>, &SplatGradients<f32>)| {
             let (g, convention) = (&gaussians, &self.convention);
             let forward = spelled::project(spelling, g, lens, convention);
             (forward, spelled::project_backward(spelling, g, lens, v, convention))
@@ -47,9 +47,9 @@ impl ProjectStage {
         self.lenses().iter().zip(&self.gradients()).map(one).collect()
     }
 
-    fn bounds<M: Model>(&self, spellings: Spellings) -> Bounds<M> {
+    fn bounds<M: Model>(&self, spellings: EvaluationOrders) -> Bounds<M> {
         let gaussians: Gaussians<Bounded<M>> = self.gaussians();
-        let counted = |lens| Lens { spellings, ..lens };
+        let counted = |lens| CameraParams { spellings, ..lens };
         let lenses: Vec<_> = self.lenses::<Bounded<M>>().into_iter().map(counted).collect();
         let (g, v, convention) = (&gaussians, self.gradients(), &self.convention);
         Bounds {
@@ -85,7 +85,7 @@ impl<M: Model> Bounds<M> {
         }
         for (camera, (_, one)) in found.iter().enumerate() {
             let seen = &sums.seen[camera * gaussians..(camera + 1) * gaussians];
-            let terms = seen.iter().filter(|&&seen| seen != Truth::Never).count() as u64;
+            let terms = seen.iter().filter(|&&seen| seen != Tristate::Never).count() as u64;
             let elements = sums.viewmats.chunks_exact(12).nth(camera).unwrap_or_default();
             let numbers = one.v_viewmat.as_flattened().iter().zip(elements);
             all.extend(numbers.map(|(&x, element)| of_sum(x, element, terms)));
@@ -103,8 +103,8 @@ fn forward_errors<M: Model>(
     let mut all = Vec::new();
     for (g, &visible) in known.visible.iter().enumerate() {
         let radius = |bound: Bounded<M>| match visible {
-            Truth::Undecided => f64::INFINITY,
-            Truth::Always | Truth::Never => bound.radius(),
+            Tristate::Undecided => f64::INFINITY,
+            Tristate::Always | Tristate::Never => bound.radius(),
         };
         let all_of = |x: &[f32], bounds: &[Bounded<M>]| -> Vec<[f64; 2]> {
             let pairs = x.iter().zip(bounds);

@@ -4,7 +4,7 @@ use super::RasterStage;
 use crate::splat::stage::margins::Margins;
 use splatcheck_reference::arithmetic::{Extra, ExtraRoundings, Ieee, Scalar};
 use splatcheck_reference::splat::bounds::{self, PairBounds};
-use splatcheck_reference::splat::spelled::{Pair, PairSpelling, SpelledPair};
+use splatcheck_reference::splat::spelled::{Pair, PairInOrder, PairSpelling};
 
 /// At most so many pairs of an image are looked at, at equal distances in the order of tiles, entries and
 /// pixels: each spelling is run on all of them.
@@ -69,7 +69,7 @@ impl RasterStage {
 }
 
 /// Error and bound of a pair's power and gradients.
-fn errors(found: &SpelledPair<f32>, bounds: &PairBounds<Extra<Ieee>>) -> Vec<[f64; 2]> {
+fn errors(found: &PairInOrder<f32>, bounds: &PairBounds<Extra<Ieee>>) -> Vec<[f64; 2]> {
     let power = f64::from(found.power) * found.unit;
     let gradient = found.gradient.to_array().into_iter().zip(bounds.gradient.to_array());
     let all = gradient.map(|(x, bound)| (f64::from(x), bound));

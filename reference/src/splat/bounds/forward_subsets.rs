@@ -38,20 +38,20 @@
 mod tests;
 
 use super::alpha::{alpha_at, stops};
-use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Truth, rounded};
+use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Tristate, rounded};
 use crate::splat::formulation::FinalT;
 use crate::splat::reach::Footprint;
 use crate::splat::view::RasterView;
 
-/// Ways that are told apart: each has a bit.
+/// Subsets that are told apart: each has a bit.
 const MOST: usize = 64;
 
 /// The ways of a pixel's forward pass, as bits of a number.
 #[derive(Debug)]
-pub(super) struct Ways {
+pub(super) struct ForwardSubsets {
     /// The undecided pairs by depth, each with the ways that take it.
     pairs: Vec<(usize, u64)>,
-    /// Those that nothing contradicts.
+    /// The subsets that nothing contradicts.
     all: u64,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Stored<M> {
     pub(super) extra: ExtraRoundings,
 }
 
-impl Ways {
+impl ForwardSubsets {
     /// The ways to a pixel at `sample` whose last contributor is the last of `footprints`, which are
     /// those of its list's beginning. Where they are too many, no more is known than that they end there.
     /// `None` where each contradicts, as where the numbers are another program's.
@@ -95,7 +95,7 @@ impl Ways {
                 continue;
             };
             let mut skipping = Vec::new();
-            if pair.visible == Truth::Undecided {
+            if pair.visible == Tristate::Undecided {
                 depths.push(depth);
                 if depth < last {
                     skipping.clone_from(&ways);
@@ -107,7 +107,7 @@ impl Ways {
                 let terms = [way.t, pair.alpha * way.t];
                 way.t = rounded!(way.t * (Bounded::from_f64(1.0) - pair.alpha), extra, terms);
             }
-            ways.retain(|way| stops(way.t, view.convention) != Truth::Always);
+            ways.retain(|way| stops(way.t, view.convention) != Tristate::Always);
             ways.append(&mut skipping);
             if ways.len() > MOST {
                 return Some(Self::ending_at(last));
@@ -132,7 +132,7 @@ impl Ways {
         (all != 0).then(|| Self { pairs: pairs.collect(), all })
     }
 
-    /// Those that nothing contradicts.
+    /// The subsets that nothing contradicts.
     pub(super) fn all(&self) -> u64 {
         self.all
     }

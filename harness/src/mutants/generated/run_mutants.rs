@@ -3,8 +3,8 @@
 use super::super::Catch;
 use super::super::class::Class;
 use super::super::emulated::{Counts, disagrees, job_of, misuse};
+use super::case_set::CaseSet;
 use super::equivalent::{Argued, PROVED};
-use super::pool::Pool;
 use super::probe::{Probe, Probes, SCHEDULED, SEEDS, adversarial};
 use super::sample::Drawn;
 use super::{Closest, Fate, GeneratedError, Record, Subject};
@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 /// What all mutants came to.
 #[derive(Debug, Default)]
-pub struct Hunted {
+pub struct MutantRuns {
     /// A record for each mutant that was drawn, kernel by kernel and line by line.
     pub records: Vec<Record>,
     /// What somebody noticed about kernels that nobody had changed.
@@ -55,19 +55,19 @@ pub struct Unchanged {
 /// # Errors
 /// A defect of the emulator; a kernel for which there is no case, or no case that arrives at anything
 /// that can be changed.
-pub fn hunt(
+pub fn run_mutants(
     subjects: &[Subject],
     drawn: &[Drawn<'_>],
     classes: &[Class],
     argued: &Argued,
     progress: &(dyn Fn() + Sync),
-) -> Result<Hunted, GeneratedError> {
+) -> Result<MutantRuns, GeneratedError> {
     let pool = pool_of(subjects)?;
     let probes = subjects
         .par_iter()
         .map(|subject| probes_of(subject, classes, &pool))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut hunted = Hunted::default();
+    let mut hunted = MutantRuns::default();
     for (subject, probes) in subjects.iter().zip(&probes) {
         let named = |alarm: &String| format!("{}: {alarm}", subject.name());
         hunted.false_alarms.extend(probes.false_alarms.iter().map(named));
@@ -121,16 +121,16 @@ pub fn hunt(
 }
 
 /// The cases beside the classes: none for a user's kernel, whose cases a user may have chosen.
-fn pool_of(subjects: &[Subject]) -> Result<Pool, GeneratedError> {
+fn pool_of(subjects: &[Subject]) -> Result<CaseSet, GeneratedError> {
     let ours = subjects.iter().filter(|subject| subject.as_own().is_none());
-    Ok(Pool::of(&ours.map(Subject::workload).collect())?)
+    Ok(CaseSet::of(&ours.map(Subject::workload).collect())?)
 }
 
 /// The runs of a kernel, with what somebody noticed about it as it is.
 fn probes_of<'c>(
     subject: &Subject,
     classes: &'c [Class],
-    pool: &'c Pool,
+    pool: &'c CaseSet,
 ) -> Result<Probes<'c>, GeneratedError> {
     let coverage = Observers { coverage: true, ..Observers::default() };
     let mut probes = Probes::new(subject, (classes, pool), &mut subject.open(coverage)?)?;

@@ -58,8 +58,8 @@ fn fewer_ways_are_narrower_bounds_that_hold_their_value() {
     }
 }
 
-fn known(pairs: &[(usize, u64)], all: u64) -> Ways {
-    Ways { pairs: pairs.to_vec(), all }
+fn known(pairs: &[(usize, u64)], all: u64) -> ForwardSubsets {
+    ForwardSubsets { pairs: pairs.to_vec(), all }
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_fork_leaves_the_ways_of_each_side() {
     assert_eq!(ways.fork(ways.all(), 5), [0b010, 0b101], "skipped, taken");
     assert_eq!(ways.fork(0b010, 2), [0, 0b010], "the second takes it");
     assert_eq!(ways.fork(0b010, 3), [0b010; 2], "nothing is known of others");
-    assert_eq!(Ways::ending_at(7).fork(1, 7), [0, 1], "the last contributor is taken");
+    assert_eq!(ForwardSubsets::ending_at(7).fork(1, 7), [0, 1], "the last contributor is taken");
 }
 
 /// Which numbers of taken pairs a final transmittance is compatible with.

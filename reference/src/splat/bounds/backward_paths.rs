@@ -1,8 +1,8 @@
 //! One pixel on its way back, along every path that undecided comparisons leave open.
 
 use super::alpha::{BoundedAlpha, MAX_PATHS, stops, value_stops};
-use super::ways::Ways;
-use crate::arithmetic::{Bounded, ExtraRoundings, Model, Scalar, Truth};
+use super::forward_subsets::ForwardSubsets;
+use crate::arithmetic::{Bounded, ExtraRoundings, Model, Scalar, Tristate};
 use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::convention::ClampGradient;
 use crate::splat::formulated::{BackwardView, Ends, Start, beyond, in_front, unblend};
@@ -20,7 +20,7 @@ pub(super) struct Path<M> {
     pub(super) remainder: Vec<Bounded<M>>,
     /// Whether the pixel has stopped, which a walk from the front decides again.
     stopped: bool,
-    /// The [`Ways`] that it may still be; all bits where none are known.
+    /// The [`ForwardSubsets`] that it may still be; all bits where none are known.
     ways: u64,
 }
 
@@ -31,12 +31,12 @@ impl<M> Path<M> {
 }
 
 /// A pixel on its way back.
-pub(super) struct Walk<'a, M> {
+pub(super) struct BackwardPaths<'a, M> {
     pub(super) paths: Vec<Path<M>>,
     formulation: Formulation,
     decides_stops: bool,
     /// What the program's own forward pass may have decided, where that is known.
-    ways: Option<Ways>,
+    ways: Option<ForwardSubsets>,
     /// The depth in front of which that ended, likewise.
     end: Option<usize>,
     v_pixel: &'a [Bounded<M>],
@@ -55,7 +55,7 @@ enum Outcome {
     Takes,
 }
 
-impl<'a, M: Model> Walk<'a, M> {
+impl<'a, M: Model> BackwardPaths<'a, M> {
     /// A pixel that has come to transmittance `t` with `remainder`.
     pub(super) fn at(
         view: &RasterView<'_, Bounded<M>>,
@@ -109,7 +109,7 @@ impl<'a, M: Model> Walk<'a, M> {
     }
 
     /// With what the program's own forward pass may have decided, which ended in front of depth `end`.
-    pub(super) fn along(mut self, ways: Option<Ways>, end: usize) -> Self {
+    pub(super) fn along(mut self, ways: Option<ForwardSubsets>, end: usize) -> Self {
         self.end = Some(end);
         if let Some(ways) = &ways {
             self.paths.iter_mut().for_each(|path| path.ways = ways.all());
@@ -137,7 +137,7 @@ impl<'a, M: Model> Walk<'a, M> {
         pair: &BoundedAlpha<M>,
     ) -> bool {
         let taken = match self.formulation.walk() {
-            WalkOrder::Back if pair.visible == Truth::Always => {
+            WalkOrder::Back if pair.visible == Tristate::Always => {
                 for i in 0..self.paths.len() {
                     self.take(view, entry, pair, i, i > 0);
                 }
@@ -192,7 +192,8 @@ impl<'a, M: Model> Walk<'a, M> {
         let (before, mut taken) = (std::mem::take(&mut self.paths), false);
         for takes in [pair.value_visible, !pair.value_visible] {
             for path in &before {
-                let fork = |ways: &Ways| ways.fork(path.ways, entry.depth)[usize::from(takes)];
+                let fork =
+                    |ways: &ForwardSubsets| ways.fork(path.ways, entry.depth)[usize::from(takes)];
                 let ways = self.ways.as_ref().map_or(path.ways, fork);
                 if ways == 0 {
                     continue;
@@ -220,7 +221,7 @@ impl<'a, M: Model> Walk<'a, M> {
         pair: &BoundedAlpha<M>,
     ) -> bool {
         let (before, mut taken) = (std::mem::take(&mut self.paths), false);
-        self.undecided += u64::from(pair.visible == Truth::Undecided);
+        self.undecided += u64::from(pair.visible == Tristate::Undecided);
         for path in before {
             if path.stopped {
                 self.nothing(!self.paths.is_empty());
@@ -228,8 +229,9 @@ impl<'a, M: Model> Walk<'a, M> {
                 continue;
             }
             let next = beyond(self.formulation, pair.alpha, path.t);
-            let stop = if self.decides_stops { stops(next, view.convention) } else { Truth::Never };
-            self.undecided += u64::from(stop == Truth::Undecided);
+            let stop =
+                if self.decides_stops { stops(next, view.convention) } else { Tristate::Never };
+            self.undecided += u64::from(stop == Tristate::Undecided);
             let oracle = if !pair.value_visible {
                 Outcome::Skips
             } else if self.decides_stops && value_stops(next, view.convention) {
@@ -238,9 +240,9 @@ impl<'a, M: Model> Walk<'a, M> {
                 Outcome::Takes
             };
             let may = |outcome| match outcome {
-                Outcome::Skips => pair.visible != Truth::Always,
-                Outcome::Stops => stop != Truth::Never,
-                Outcome::Takes => stop != Truth::Always,
+                Outcome::Skips => pair.visible != Tristate::Always,
+                Outcome::Stops => stop != Tristate::Never,
+                Outcome::Takes => stop != Tristate::Always,
             };
             let others = [Outcome::Skips, Outcome::Stops, Outcome::Takes].into_iter();
             let others = others.filter(|&outcome| outcome != oracle && may(outcome));
@@ -362,9 +364,9 @@ pub(super) fn gradient_flows<M: Model>(
     entry: &Entry<Bounded<M>>,
     pair: &BoundedAlpha<M>,
     extra: ExtraRoundings,
-) -> (Truth, bool) {
+) -> (Tristate, bool) {
     match view.convention.alpha_clamp_gradient {
-        ClampGradient::PassThrough => (Truth::Always, true),
+        ClampGradient::PassThrough => (Tristate::Always, true),
         ClampGradient::Zero | ClampGradient::Clamped => {
             let raw = one_term(entry.footprint.opacity * pair.gauss, extra);
             let alpha_max = Bounded::from_f64(view.convention.alpha_max);
@@ -380,29 +382,29 @@ fn through_the_clamp<M: Model>(
     entry: &Entry<Bounded<M>>,
     pair: &BoundedAlpha<M>,
     extra: ExtraRoundings,
-) -> ((Truth, bool), Bounded<M>) {
+) -> ((Tristate, bool), Bounded<M>) {
     let flows = gradient_flows(view, entry, pair, extra);
     match view.convention.alpha_clamp_gradient {
         ClampGradient::PassThrough | ClampGradient::Zero => (flows, pair.gauss),
         ClampGradient::Clamped => {
             let of_clamped = Bounded::from_f64(view.convention.alpha_max) / entry.footprint.opacity;
             let gauss = match flows {
-                (Truth::Always, _) => pair.gauss,
-                (Truth::Never, _) => of_clamped,
-                (Truth::Undecided, true) => pair.gauss.or(of_clamped),
-                (Truth::Undecided, false) => of_clamped.or(pair.gauss),
+                (Tristate::Always, _) => pair.gauss,
+                (Tristate::Never, _) => of_clamped,
+                (Tristate::Undecided, true) => pair.gauss.or(of_clamped),
+                (Tristate::Undecided, false) => of_clamped.or(pair.gauss),
             };
-            ((Truth::Always, true), gauss)
+            ((Tristate::Always, true), gauss)
         }
     }
 }
 
-fn cut_off<M: Model>(term: Bounded<M>, (flows, value_flows): (Truth, bool)) -> Bounded<M> {
+fn cut_off<M: Model>(term: Bounded<M>, (flows, value_flows): (Tristate, bool)) -> Bounded<M> {
     let zero = Bounded::from_f64(0.0);
     match flows {
-        Truth::Always => term,
-        Truth::Never => zero,
-        Truth::Undecided if value_flows => term.or(zero),
-        Truth::Undecided => zero.or(term),
+        Tristate::Always => term,
+        Tristate::Never => zero,
+        Tristate::Undecided if value_flows => term.or(zero),
+        Tristate::Undecided => zero.or(term),
     }
 }

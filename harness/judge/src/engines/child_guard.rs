@@ -7,18 +7,18 @@ use super::patience::Patience;
 use super::tail::Tail;
 
 /// How long a child that has closed its output may take to end, and a killed one to disappear.
-pub(super) const FAREWELL: Duration = Duration::from_secs(3);
+pub(super) const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A child process. Dropping it kills it and takes its exit status, so that it leaves no zombie.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct ChildGuard {
     child: Child,
     /// Whether it leads a process group of its own, which is killed with it.
     leads: bool,
     tail: Tail,
 }
 
-impl Kept {
+impl ChildGuard {
     /// A child whose standard error is collected in `tail`.
     pub(super) fn new(child: Child, tail: Tail) -> Self {
         Self { child, leads: false, tail }
@@ -43,7 +43,7 @@ impl Kept {
         // It may have ended by itself, which is as good.
         let _ = self.child.kill();
         // A process that is stuck inside a driver's system call cannot be waited for without end.
-        self.wait(FAREWELL);
+        self.wait(EXIT_TIMEOUT);
     }
 
     /// Its exit status, if it ends within the limit.
@@ -59,7 +59,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         self.kill();
     }

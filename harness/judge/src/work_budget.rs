@@ -3,18 +3,18 @@
 
 /// What is left of a grant, in words: numbers that an engine gets, and lanes that it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Effort {
+pub struct WorkBudget {
     left: usize,
 }
 
-impl Default for Effort {
+impl Default for WorkBudget {
     /// 16 million words: thousands of attempts on a case of a few tiles, some twenty on a list of 65,536.
     fn default() -> Self {
         Self::of(16 << 20)
     }
 }
 
-impl Effort {
+impl WorkBudget {
     /// A grant of so many words.
     #[must_use]
     pub fn of(words: usize) -> Self {
@@ -42,11 +42,11 @@ mod tests {
 
     #[test]
     fn a_grant_ends_after_as_many_attempts_everywhere() {
-        let mut effort = Effort::of(10);
+        let mut effort = WorkBudget::of(10);
         let attempts = std::iter::repeat_with(|| effort.spend(4)).take_while(|&had| had).count();
         assert_eq!(attempts, 3, "4, 8, and the one that takes the rest");
-        let mut free = Effort::of(2);
+        let mut free = WorkBudget::of(2);
         assert!(free.spend(0) && free.spend(0) && !free.spend(0), "nothing costs nothing");
-        assert!(!Effort::of(0).spend(1), "no grant");
+        assert!(!WorkBudget::of(0).spend(1), "no grant");
     }
 }

@@ -4,10 +4,10 @@ use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 /// Random numbers.
-pub struct Dice(TestRng);
+pub struct CaseRng(TestRng);
 
-impl Dice {
-    /// Those of a campaign's seed and a case's index.
+impl CaseRng {
+    /// The numbers of a campaign's seed and a case's index.
     pub(crate) fn new(seed: u64, index: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -32,7 +32,7 @@ impl Dice {
         if self.coin() { -magnitude } else { magnitude }
     }
 
-    /// So many [values](Self::value).
+    /// `count` [values](Self::value).
     pub fn values(&mut self, count: usize) -> Vec<f32> {
         (0..count).map(|_| self.value()).collect()
     }

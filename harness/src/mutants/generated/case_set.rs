@@ -76,14 +76,14 @@ const WIDE: [(&str, &str, u64); 38] = [
 
 /// The cases.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct CaseSet {
     /// For all mutants.
     pub(super) common: Vec<Class>,
     /// For those that cut a result.
     pub(super) wide: Vec<Class>,
 }
 
-impl Pool {
+impl CaseSet {
     /// Draws those of some workloads.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ fn wide(workload: &dyn Workload) -> Vec<AnyCase> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splatcheck_judge::workload::{Promise, Turns};
+    use splatcheck_judge::workload::{Frequency, Promise};
     use splatcheck_workloads::{grid, scatter};
     use std::collections::BTreeMap;
 
@@ -150,7 +150,8 @@ mod tests {
         );
         assert!(of_splats["fields"] >= 45 && of_splats["sizes"] >= 19, "{of_splats:?}");
         let of_grids = kinds("grid");
-        let quick = grid::generators::ALL.iter().filter(|row| row.generator.turns != Turns::Seldom);
+        let quick =
+            grid::generators::ALL.iter().filter(|row| row.generator.turns != Frequency::Seldom);
         for row in quick.filter(|row| row.generator.promise == Promise::Every) {
             assert!(of_grids[row.generator.name] as u64 >= row.kinds, "{}", row.generator.name);
         }
@@ -167,7 +168,7 @@ mod tests {
 
     /// How many cases of each generator a workload's pool has.
     fn kinds(name: &str) -> BTreeMap<&'static str, usize> {
-        let pool = Pool::of(&BTreeSet::from([name])).expect("all cases have jobs");
+        let pool = CaseSet::of(&BTreeSet::from([name])).expect("all cases have jobs");
         let mut kinds = BTreeMap::new();
         for trial in pool.common.iter().flat_map(|class| &class.trials) {
             let id = trial.item.case.id().expect("it is drawn");

@@ -4,7 +4,7 @@ use super::case::Case;
 use super::files::{case_file, corpus};
 use super::generators::{self, CHEAP_SIZES, find};
 use super::harmonics;
-use super::poison::with_skipped;
+use super::skipped_gaussian::with_skipped;
 use super::space;
 use splatcheck_emulator::mix;
 use splatcheck_gpu::Stage;

@@ -13,21 +13,21 @@ use super::shared::{
 use super::{check, steps};
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
 use crate::stage::{
-    Buffer, Buffers, Dim, Launch, LoopRun, OwnLaunches, Param, Port, Ptx, Reductions, Role, Sizes,
-    StageSpec, Text, Value, Wgsl,
+    Buffer, Buffers, Dim, ExtraLaunches, Launch, LoopRun, Param, Port, Ptx, Reductions, Role,
+    Sizes, StageSpec, Text, Value, Wgsl,
 };
 use crate::stages::per_key::starts;
 use crate::tensor::{Data, Dtype, TensorError, Tensors};
 
 /// Both.
-pub(super) static ALL: &[OwnLaunches] = &[
-    OwnLaunches {
+pub(super) static ALL: &[ExtraLaunches] = &[
+    ExtraLaunches {
         reduction: Reduction::Sorted,
         first: &SORTED,
         second: Some(&REDUCE_BY_KEY),
         derive: sort_by_gaussian,
     },
-    OwnLaunches {
+    ExtraLaunches {
         reduction: Reduction::Fixed,
         first: &FIXED,
         second: Some(&FROM_FIXED_POINT),
@@ -119,7 +119,7 @@ static SORTED: StageSpec = StageSpec {
             outputs: &[PARTIALS],
         },
     },
-    own_launches: &[],
+    extra_launches: &[],
     check: check::backward,
 };
 
@@ -164,7 +164,7 @@ static FIXED: StageSpec = StageSpec {
         loop_steps: steps::rasterize_backward,
     },
     ptx: Ptx { buffers: FIXED_BUFFERS },
-    own_launches: &[],
+    extra_launches: &[],
     check: check::backward,
 };
 
@@ -226,7 +226,7 @@ impl Second {
                 loop_steps,
             },
             ptx: Ptx { buffers },
-            own_launches: &[],
+            extra_launches: &[],
             check: |_, _| Ok(()),
         }
     }

@@ -10,12 +10,12 @@
 //! behind `last` was not reached, and what lies between is followed both ways.
 
 use super::alpha::{BoundedAlpha, MAX_PATHS, alpha_at};
+use super::backward_paths::{BackwardPaths, gradient_flows};
 use super::forward::{Outcome, Path, Pixel, finish};
 use super::order::{Key, decided_parts, orders};
 use super::undecided::Undecided;
 use super::unordered::{self, Member};
-use super::unwalk::{Walk, gradient_flows};
-use crate::arithmetic::{Bounded, ExtraRoundings, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, ExtraRoundings, Model, Scalar, Tristate};
 use crate::splat::tile::Entry;
 use crate::splat::view::RasterView;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(super) struct TileList<M> {
     pub(super) entries: Vec<Entry<Bounded<M>>>,
     pub(super) keys: Vec<Key<M>>,
     /// Whether the tile lists each entry, and what the values decide.
-    pub(super) listed: Vec<(Truth, bool)>,
+    pub(super) listed: Vec<(Tristate, bool)>,
     /// Entries between which the order may be undecided.
     pub(super) groups: Vec<Range<usize>>,
 }
@@ -114,13 +114,13 @@ impl<M: Model> TileList<M> {
         let entry = &self.entries[slot];
         let none = ExtraRoundings::NONE;
         let mut pair = alpha_at(view, &entry.footprint, sample, none)?;
-        undecided.alpha += u64::from(pair.visible == Truth::Undecided);
+        undecided.alpha += u64::from(pair.visible == Tristate::Undecided);
         let flows = gradient_flows(view, entry, &pair, none).0;
-        undecided.alpha_clamp += u64::from(flows == Truth::Undecided);
+        undecided.alpha_clamp += u64::from(flows == Tristate::Undecided);
         let (listed, nominal) = self.listed[slot];
-        if listed != Truth::Always {
+        if listed != Tristate::Always {
             undecided.tile += 1;
-            pair.visible = Truth::Undecided;
+            pair.visible = Tristate::Undecided;
             pair.value_visible &= nominal;
         }
         Some(Visit { slot, pair })
@@ -198,7 +198,7 @@ impl<M: Model> TileList<M> {
         let (visits, zero) = (&forward.visits, Bounded::from_f64(0.0));
         terms.clear();
         for (i, end) in forward.ends.iter().enumerate() {
-            let mut walk = Walk::from(view, end.t, v_pixel, v_alpha);
+            let mut walk = BackwardPaths::from(view, end.t, v_pixel, v_alpha);
             let stride = walk.terms.len();
             let nothing = vec![zero; stride];
             terms.resize(visits.len() * stride, zero);
@@ -223,7 +223,7 @@ impl<M: Model> TileList<M> {
                     continue;
                 }
                 for visit in reached.iter_mut().filter(|v| position(v.slot) >= end.certain) {
-                    visit.pair.visible = Truth::Undecided;
+                    visit.pair.visible = Tristate::Undecided;
                 }
                 for (visit, new) in
                     part.visits.clone().zip(self.unblend(view, &mut walk, &reached, part))
@@ -238,7 +238,7 @@ impl<M: Model> TileList<M> {
     fn unblend(
         &self,
         view: &RasterView<'_, Bounded<M>>,
-        walk: &mut Walk<'_, M>,
+        walk: &mut BackwardPaths<'_, M>,
         visits: &[Visit<M>],
         part: &Part,
     ) -> Vec<Vec<Bounded<M>>> {
