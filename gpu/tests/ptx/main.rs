@@ -39,7 +39,7 @@ const PTXAS: &str = "nvcc/ptxas";
 const PTXAS_VERSION: &str = "V12.9.86";
 
 /// Architectures that the artifacts are assembled for: Turing, Ampere, Hopper, Blackwell. For those between
-/// them (sm_86, sm_89, sm_100) this ptxas gave the registers of a neighbour.
+/// them (8.6, 8.9, 10.0) this ptxas gave the registers of a neighbour.
 const ASSEMBLED_FOR: [u32; 4] = [75, 80, 90, 120];
 
 fn artifacts() -> BTreeMap<String, Artifact> {
