@@ -17,6 +17,7 @@ use super::mix::mix;
 use super::part_barrier;
 use super::rare_memory;
 use super::registers::{Active, LANES, Registers};
+use super::shadow;
 use super::sync;
 use super::warp::{Fragment, RareState, State, Warp};
 use super::wide::low;
@@ -127,7 +128,13 @@ fn instruction(
     }
     match &instruction.op {
         Op::Arithmetic(op) => {
+            if let Some(journal) = &mut machine.journal {
+                shadow::before(journal, &warp.registers, op, running.pc);
+            }
             alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
+            if let Some(journal) = &mut machine.journal {
+                shadow::after(journal, &mut warp.registers, &warp.on, op);
+            }
             if let Some(outcomes) = &mut machine.counters.outcomes {
                 outcomes.result(running.pc, op, &warp.registers, active);
             }
@@ -182,6 +189,9 @@ fn rare_control(warp: &mut Warp, op: &RareControl, executed: u64) -> Result<(), 
         }
         RareControl::Counter(d) => {
             warp.registers.b64.set(*d, &warp.on, &[executed; LANES], 0);
+            if let Some(beside) = &mut warp.registers.beside {
+                beside.forget_wide(*d, warp.on.bits);
+            }
             Ok(())
         }
     }
@@ -213,6 +223,7 @@ fn synchronize(
         Synchronization::ActiveMask(d) => {
             let warp = &mut block.warps[at];
             warp.registers.words.set(*d, &warp.on, &[active; LANES], 0);
+            forget(warp, *d);
             Ok(Next::Advance)
         }
         Synchronization::Barrier(barrier) => {
@@ -302,6 +313,9 @@ fn memory(
     op: &Memory,
 ) -> Result<(), Box<Trouble>> {
     let line = machine.kernel.code[running.pc as usize].line;
+    if let Some(journal) = &mut machine.journal {
+        journal.at(running.pc);
+    }
     match op {
         Memory::Load(t) => {
             let (warp, mut view) = reach(machine, block, at, running.moment, line);
@@ -353,9 +367,18 @@ fn reach<'b>(
         warp: warp.index,
         order: &mut warp.order,
         line,
+        journal: machine.journal.as_deref_mut(),
     };
     let Warp { registers, on, rare, .. } = warp;
     (Accessing { registers, on, rare }, view)
+}
+
+/// An integer that came from no float was written.
+#[inline(always)]
+fn forget(warp: &mut Warp, d: Slot) {
+    if let Some(beside) = &mut warp.registers.beside {
+        beside.forget(d, warp.on.bits);
+    }
 }
 
 fn special(
@@ -390,4 +413,5 @@ fn special(
         };
     }
     warp.registers.words.set(d, &warp.on, &values, 0);
+    forget(warp, d);
 }
