@@ -38,7 +38,7 @@ pub(super) use follow::{after, before};
 pub(super) use journal::Journal;
 pub use journal::{Decided, Loss, Lost, Place};
 pub(super) use number::Word;
-pub(super) use registers::Beside;
+pub(super) use registers::{Beside, Gathered};
 
 /// How floats are followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

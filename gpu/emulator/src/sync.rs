@@ -11,7 +11,7 @@ use super::ir::{
     Instruction, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode,
 };
 use super::registers::{Active, Bits, LANES, Registers};
-use super::shadow::{Beside, Word};
+use super::shadow::{Beside, Gathered, Word};
 use super::warp::{Fragment, State, Undefined, Warp};
 
 type Outcome<T> = Result<T, Box<Trouble>>;
@@ -204,13 +204,16 @@ fn gather(r: &Registers, parts: &[Part], which: usize) -> ([u32; LANES], u32) {
 }
 
 /// What is beside the word that each lane brings to a shuffle or reduction.
-fn words_beside(beside: &Beside, parts: &[Part]) -> [Word; LANES] {
+fn words_beside(beside: &Beside, parts: &[Part]) -> Gathered {
+    if let [part] = parts {
+        return beside.gather(part.operands.sources[0]);
+    }
     let mut all = [Word::None; LANES];
     for part in parts {
         let own = beside.gather(part.operands.sources[0]);
-        Bits(part.lanes).for_each(|lane| all[lane] = own[lane]);
+        Bits(part.lanes).for_each(|lane| all[lane] = own.get(lane));
     }
-    all
+    Gathered::Words(Box::new(all))
 }
 
 /// Gives each lane what its source brings; what comes from a lane that does not take part is poison, and

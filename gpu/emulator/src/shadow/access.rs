@@ -2,10 +2,10 @@
 
 use super::super::access::View;
 use super::super::ir::{SINK, Space, Transfer};
-use super::super::registers::{Active, LANES, Registers};
+use super::super::registers::{Active, Bits, LANES, Registers};
 use super::cells::Cells;
 use super::journal::{Journal, Loss};
-use super::number::{Shadow, Wide, Word, up};
+use super::number::{Wide, Word};
 use super::registers::Beside;
 
 /// After `ld`: the registers hold what was loaded.
@@ -19,6 +19,11 @@ pub(crate) fn loaded(
 ) {
     let Some(mut beside) = r.beside.take() else { return };
     let words = words_of(t);
+    if t.width == 4 && !t.b64 && view.delayed.is_empty() {
+        singles(&mut beside, on.bits, t, all, view);
+        r.beside = Some(beside);
+        return;
+    }
     for lane in on.lanes() {
         let mut found = [Word::None; 4];
         if t.space != Space::Param {
@@ -29,6 +34,34 @@ pub(crate) fn loaded(
         give(&mut beside, r, t, (lane, all[lane]), &found);
     }
     r.beside = Some(beside);
+}
+
+/// Loads of words that are in memory: what most loads are.
+fn singles(beside: &mut Beside, on: u32, t: &Transfer, all: &[u64; LANES], view: &mut View<'_>) {
+    let first = all[on.trailing_zeros() as usize & 31];
+    let uniform = Bits(on).all(|lane| all[lane] == first);
+    for (&slot, at) in t.slots[..usize::from(t.count)].iter().zip(0_u64..) {
+        if slot == SINK {
+            continue;
+        }
+        if t.space == Space::Param {
+            beside.clear(slot, on);
+            continue;
+        }
+        let mut one = |lane: usize| read(view, t.space, all[lane] + 4 * at, lane);
+        if !uniform {
+            Bits(on).for_each(|lane| beside.set_word(slot, lane, one(lane)));
+            continue;
+        }
+        match one(on.trailing_zeros() as usize & 31) {
+            Word::None => beside.clear(slot, on),
+            Word::Float(shadow) => {
+                let to = beside.floats_mut(slot, on);
+                Bits(on).for_each(|lane| to.set(lane, shadow));
+            }
+            word => Bits(on).for_each(|lane| beside.set_word(slot, lane, word)),
+        }
+    }
 }
 
 /// The words that a transfer touches.
@@ -239,21 +272,6 @@ impl Beside {
             r.beside = Some(beside);
         }
     }
-
-    /// What leaves a lane: of one that an open decision has led here it is uncertain as a whole.
-    pub(crate) fn leaving(&self, lane: usize, word: Word) -> Word {
-        match word {
-            Word::Float(shadow) if self.open >> lane & 1 == 1 => Word::Float(uncertain(shadow)),
-            Word::Narrow(shadow) if self.open >> lane & 1 == 1 => Word::Narrow(uncertain(shadow)),
-            word => word,
-        }
-    }
-}
-
-/// A number that might have been another, or none.
-pub(super) fn uncertain(shadow: Shadow) -> Shadow {
-    let c = up(f64::from(shadow.c) + shadow.x.abs() + f64::from(shadow.r));
-    Shadow { c, ..shadow }
 }
 
 impl Journal {

@@ -159,6 +159,20 @@ impl DeviceMemory {
         Ok(())
     }
 
+    /// A host has made the words of a buffer from exact ones: each may be half a unit in its last place
+    /// from what it stands for.
+    pub fn set_rounded(&mut self, buffer: Buffer) {
+        let Some(segment) = self.segment_of(buffer) else { return };
+        for element in 0..segment.words.len() {
+            let bits = segment.words[element];
+            let single = f32::from_bits(bits);
+            let half_unit = up(0.5 * f64::from(single.abs().next_up() - single.abs()));
+            let shadow = Shadow { r: half_unit, c: half_unit, ..Shadow::single(bits) };
+            let beside = if single.is_finite() { Word::Float(shadow) } else { Word::None };
+            cells_of(segment).set(element, bits, beside);
+        }
+    }
+
     /// Makes the words of a buffer inputs of the tape: [`gradient`](Self::gradient) then has their
     /// derivatives. They keep exact values that they were given before.
     ///

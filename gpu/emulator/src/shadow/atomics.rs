@@ -190,7 +190,7 @@ impl Journal {
             let number = format.number();
             let operands = from.map(|(word, bits)| {
                 let value = value_of(number, u64::from(bits >> shift & 0xffff));
-                self.half(word, half as usize).unwrap_or(Shadow::exact(value))
+                self.half(word, half as usize, value)
             });
             let result = value_of(number, u64::from(new >> shift & 0xffff));
             self.scalar((Function::Sum, accuracy), &operands, false, result)
@@ -198,16 +198,17 @@ impl Journal {
         Word::Halves(halves)
     }
 
-    /// One of two numbers of 16 bits in a word.
-    pub(super) fn half(&mut self, word: Word, half: usize) -> Option<Shadow> {
+    /// One of two numbers of 16 bits in a word, whose bits are this value.
+    pub(super) fn half(&mut self, word: Word, half: usize, value: f64) -> Shadow {
+        let plain = Shadow::exact(value);
         match (word, half) {
-            (Word::Halves(halves), half) => halves[half],
-            (Word::Narrow(shadow), 0) => Some(shadow),
-            (Word::None | Word::Narrow(_), _) => None,
+            (Word::Halves(halves), half) => halves[half].unwrap_or(plain),
+            (Word::Narrow(shadow), 0) => shadow,
+            // A literal, whose bits are those of two numbers.
+            (Word::Float(shadow), _) if shadow.is_plain() => plain,
+            (Word::None | Word::Narrow(_), _) => plain,
             (Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_), _) => {
-                let source = word.source();
-                source
-                    .map(|shadow| self.begin_anew(shadow.x, &[source], super::journal::Loss::Bits))
+                self.begin_anew(value, &[word.source()], super::journal::Loss::Bits)
             }
         }
     }

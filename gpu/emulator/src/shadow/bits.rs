@@ -201,6 +201,7 @@ impl Journal {
         match word {
             Word::None => Shadow::exact(x),
             Word::Narrow(shadow) => shadow,
+            Word::Float(shadow) if shadow.is_plain() => Shadow::exact(x),
             Word::Halves([low, _]) => low.unwrap_or(Shadow::exact(x)),
             // The upper half of an f32 is a bf16: it was cut off, and what was cut is lost.
             Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => {

@@ -44,9 +44,10 @@ impl Journal {
         for place in slots.into_iter().zip(0..) {
             self.settle(beside, place, active);
         }
-        let mut scratch = [Lanes::NONE; 3];
-        let [a, b, _] = read(&mut scratch, self, beside, &slots);
+        let mut room = self.room.take().unwrap_or_default();
+        let [a, b, _] = read(&mut room.scratch, self, beside, &slots);
         let (open, ties) = compared(a, b);
+        self.room = Some(room);
         let (open, ties) = (open & active, ties & active);
         beside.open |= open;
         self.decide(counted(active, open, ties));

@@ -62,16 +62,27 @@ fn lanes(
     out: &mut Lanes,
 ) -> u32 {
     let mut failed = [0_u32; LANES];
+    let [a, b, c] = operands;
+    // No closures: the compiler takes them for functions of their own, lane by lane, without the wide
+    // registers.
     for lane in 0..LANES {
-        let x = [0, 1, 2].map(|k| operands[k].x[lane]);
-        let r = [0, 1, 2].map(|k| accuracy.reach(x[k], f64::from(operands[k].r[lane])));
-        let c = [0, 1, 2].map(|k| f64::from(operands[k].c[lane]));
+        let x = [a.x[lane], b.x[lane], c.x[lane]];
+        let r = [
+            accuracy.reach(x[0], f64::from(a.r[lane])),
+            accuracy.reach(x[1], f64::from(b.r[lane])),
+            accuracy.reach(x[2], f64::from(c.r[lane])),
+        ];
+        let c = [f64::from(a.c[lane]), f64::from(b.c[lane]), f64::from(c.c[lane])];
         let result = f64::from(f32::from_bits(bits[lane]));
         let number = number(function, accuracy, (x, r, c), result);
         (out.x[lane], out.r[lane], out.c[lane]) = (number.x, number.r, number.c);
         failed[lane] = u32::from(number.failed);
     }
-    failed.iter().rev().fold(0, |all, failed| all << 1 | failed)
+    let mut all = 0;
+    for (lane, failed) in failed.iter().enumerate() {
+        all |= failed << lane;
+    }
+    all
 }
 
 /// What the table says of a result.
@@ -132,13 +143,17 @@ fn operand<'l>(
 /// Lanes in whose numbers inputs are.
 #[inline(always)]
 fn dependent(lanes: &Lanes) -> u32 {
-    (0..LANES).fold(0, |all, lane| all | u32::from(depends(lanes.n[lane])) << lane)
+    let mut all = 0;
+    for (lane, &n) in lanes.n.iter().enumerate() {
+        all |= u32::from(depends(n)) << lane;
+    }
+    all
 }
 
 /// Room for what is not in the registers' entries. Kept, since making it takes as long as an operation.
 #[derive(Debug)]
 pub(super) struct Room {
-    scratch: [Lanes; 3],
+    pub(super) scratch: [Lanes; 3],
     out: Lanes,
 }
 
@@ -184,13 +199,16 @@ impl Journal {
             return;
         }
         let Some(tape) = &mut self.tape else { return };
-        let floats = beside.entry(slot).map_or(0, |entry| entry.floats);
-        let unnamed = match beside.entry(slot) {
-            Some(entry) => Bits(lanes)
-                .filter(|&lane| floats >> lane & 1 == 0 || entry.lanes.n[lane] == UNRECORDED)
-                .fold(0, |all, lane| all | 1 << lane),
-            None => lanes,
-        };
+        let mut floats = 0;
+        let mut unnamed = lanes;
+        if let Some(entry) = beside.entry(slot) {
+            floats = entry.floats;
+            let mut named = 0;
+            for (lane, &n) in entry.lanes.n.iter().enumerate() {
+                named |= u32::from(n != UNRECORDED) << lane;
+            }
+            unnamed &= !(floats & named);
+        }
         let mut last: Option<Shadow> = None;
         for lane in Bits(unnamed) {
             let known = floats >> lane & 1 == 1;
@@ -219,7 +237,7 @@ impl Journal {
         if operation.saturate {
             return self.saturated(beside, r, active, operation);
         }
-        let mut room = std::mem::take(&mut self.room);
+        let mut room = self.room.take().unwrap_or_default();
         let Room { scratch, out } = &mut *room;
         let mut vars = 0;
         if self.tape.is_some() {
@@ -244,9 +262,10 @@ impl Journal {
                 undecided |= u32::from(a.r > 0.0 && a.x.abs() <= f64::from(a.r)) << lane;
             }
         }
-        let shadows = |lane: usize| operands.map(|operand| operand.get(lane));
-        let restarts: Vec<(usize, [Shadow; 3])> =
-            Bits(failed).map(|lane| (lane, shadows(lane))).collect();
+        let mut restarts: Vec<(usize, [Shadow; 3])> = Vec::new();
+        for lane in Bits(failed) {
+            restarts.push((lane, operands.map(|operand| operand.get(lane))));
+        }
         self.record(function, vars & !failed, (&parents, &mut *out), beside.open, undecided);
         let entry = beside.entry_mut(d);
         entry.clear(active);
@@ -256,7 +275,7 @@ impl Journal {
             let word = self.restart(&from[..slots.len()], out.x[lane], bits[lane]);
             beside.set_word(d, lane, word);
         }
-        self.room = room;
+        self.room = Some(room);
     }
 
     /// Nodes of some lanes.
@@ -278,7 +297,7 @@ impl Journal {
         let both = [what(false), what(true)];
         for lane in Bits(lanes) {
             let what = both[(undecided >> lane & 1) as usize] | opened(open >> lane & 1 == 1);
-            let parents = [0, 1, 2].map(|k| parents[k][lane]);
+            let parents = [parents[0][lane], parents[1][lane], parents[2][lane]];
             out.n[lane] = tape.push(parents, out.x[lane], out.c[lane], what);
         }
     }

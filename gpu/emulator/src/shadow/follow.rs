@@ -278,19 +278,7 @@ impl Journal {
             entry.literals |= on;
             return;
         }
-        let Some(from) = beside.entry(a) else { return beside.clear(d, on) };
-        let (floats, others, literals) = (from.floats & on, from.others & on, from.literals & on);
-        if floats | others == 0 {
-            return beside.clear(d, on);
-        }
-        let lanes = from.lanes;
-        let words: Vec<(usize, Word)> = Bits(others).map(|lane| (lane, from.get(lane))).collect();
-        let entry = beside.entry_mut(d);
-        entry.clear(on);
-        entry.lanes.take(&lanes, floats);
-        entry.floats |= floats;
-        entry.literals |= literals;
-        words.into_iter().for_each(|(lane, word)| entry.set(lane, word));
+        beside.copy([d, a], on);
     }
 
     /// Operations on integers of 32 bits.

@@ -99,7 +99,7 @@ pub(crate) struct Journal {
     /// What its operands were before it.
     pub(super) words: [[u32; LANES]; 4],
     pub(super) wides: [[u64; LANES]; 4],
-    pub(super) room: Box<Room>,
+    pub(super) room: Option<Box<Room>>,
     pub(super) arch: Arch,
 }
 
@@ -118,7 +118,7 @@ impl Journal {
             pc: 0,
             words: [[0; LANES]; 4],
             wides: [[0; LANES]; 4],
-            room: Box::default(),
+            room: None,
             arch: Arch::new(),
         }
     }

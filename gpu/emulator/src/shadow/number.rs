@@ -45,6 +45,14 @@ impl Shadow {
     }
 }
 
+impl Shadow {
+    /// A number that might have been another, or none.
+    pub(crate) fn uncertain(self) -> Self {
+        let c = up(f64::from(self.c) + self.x.abs() + f64::from(self.r));
+        Self { c, ..self }
+    }
+}
+
 /// The least positive f32.
 const LEAST: f64 = 1.401_298_464_324_817e-45;
 

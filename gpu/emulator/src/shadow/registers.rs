@@ -6,7 +6,7 @@ use super::number::{Shadow, Source, UNRECORDED, Wide, Word};
 
 /// The numbers of all lanes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     pub(super) x: [f64; LANES],
     pub(super) r: [f32; LANES],
     pub(super) c: [f32; LANES],
@@ -96,6 +96,25 @@ impl Entry {
     }
 }
 
+/// What lanes bring to a shuffle.
+#[derive(Debug)]
+pub(crate) enum Gathered {
+    Nothing,
+    Floats(Box<Lanes>),
+    Words(Box<[Word; LANES]>),
+}
+
+impl Gathered {
+    /// What is beside the word of a lane.
+    pub(crate) fn get(&self, lane: usize) -> Word {
+        match self {
+            Self::Nothing => Word::None,
+            Self::Floats(all) => Word::Float(all.get(lane)),
+            Self::Words(all) => all[lane],
+        }
+    }
+}
+
 /// A call of a library function that has begun (see [`calls`](super::calls)).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
@@ -145,6 +164,34 @@ impl Beside {
             self.index[at] = u32::try_from(self.entries.len()).unwrap_or(0);
         }
         &mut self.entries[self.index[at] as usize - 1]
+    }
+
+    /// Some lanes of a register become those of another.
+    #[inline(always)]
+    pub(super) fn copy(&mut self, [d, a]: [Slot; 2], on: u32) {
+        if d == a || on == 0 {
+            return;
+        }
+        if self.present(a) & on == 0 {
+            return self.clear(d, on);
+        }
+        self.entry_mut(d);
+        let place = |slot: Slot| self.index[usize::from(slot)] as usize - 1;
+        let Ok([to, from]) = self.entries.get_disjoint_mut([place(d), place(a)]) else { return };
+        to.clear(on);
+        to.lanes.take(&from.lanes, on);
+        to.floats |= from.floats & on;
+        to.literals |= from.literals & on;
+        Bits(from.others & on).for_each(|lane| to.set(lane, from.get(lane)));
+    }
+
+    /// Lanes of a register that are all floats.
+    #[inline(always)]
+    pub(super) fn floats_mut(&mut self, slot: Slot, lanes: u32) -> &mut Lanes {
+        let entry = self.entry_mut(slot);
+        entry.clear(lanes);
+        entry.floats |= lanes;
+        &mut entry.lanes
     }
 
     /// The lanes of a slot that have something beside them.
@@ -215,19 +262,46 @@ impl Beside {
     pub(crate) fn permute(
         &mut self,
         d: Slot,
-        gathered: &[Word; LANES],
+        gathered: &Gathered,
         lanes: u32,
         sources: impl Fn(usize) -> usize,
     ) {
-        if d != SINK {
-            Bits(lanes).for_each(|lane| self.set_word(d, lane, gathered[sources(lane) & 31]));
+        if d == SINK {
+            return;
+        }
+        match gathered {
+            Gathered::Nothing => self.clear(d, lanes),
+            Gathered::Floats(all) => {
+                let to = self.floats_mut(d, lanes);
+                Bits(lanes).for_each(|lane| to.set(lane, all.get(sources(lane) & 31)));
+            }
+            Gathered::Words(all) => {
+                Bits(lanes).for_each(|lane| self.set_word(d, lane, all[sources(lane) & 31]));
+            }
         }
     }
 
-    /// What is beside a slot in all lanes.
-    pub(crate) fn gather(&self, slot: Slot) -> [Word; LANES] {
-        let entry = self.entry(slot);
-        std::array::from_fn(|lane| entry.map_or(Word::None, |entry| entry.get(lane)))
+    /// What is beside a slot in all lanes. What leaves a lane that an open decision has led here is
+    /// uncertain.
+    pub(crate) fn gather(&self, slot: Slot) -> Gathered {
+        let Some(entry) = self.entry(slot) else { return Gathered::Nothing };
+        if entry.floats | entry.others == 0 {
+            return Gathered::Nothing;
+        }
+        if entry.floats == u32::MAX && self.open == 0 {
+            return Gathered::Floats(Box::new(entry.lanes));
+        }
+        let words = std::array::from_fn(|lane| self.leaving(lane, entry.get(lane)));
+        Gathered::Words(Box::new(words))
+    }
+
+    /// What leaves a lane: of one that an open decision has led here it is uncertain as a whole.
+    pub(crate) fn leaving(&self, lane: usize, word: Word) -> Word {
+        match word {
+            Word::Float(shadow) if self.open >> lane & 1 == 1 => Word::Float(shadow.uncertain()),
+            Word::Narrow(shadow) if self.open >> lane & 1 == 1 => Word::Narrow(shadow.uncertain()),
+            word => word,
+        }
     }
 }
 
@@ -248,10 +322,10 @@ impl Beside {
         &mut self,
         d: Slot,
         lanes: u32,
-        (words, values, all): (&[Word; LANES], &[u32; LANES], u32),
+        (words, values, all): (&Gathered, &[u32; LANES], u32),
         total: u32,
     ) {
-        let relevant = |lane: &usize| match words[*lane] {
+        let relevant = |lane: &usize| match words.get(*lane) {
             Word::None => false,
             Word::Float(shadow) => !shadow.is_plain(),
             Word::Narrow(_)
@@ -262,9 +336,9 @@ impl Beside {
         };
         let own = Bits(all).filter(relevant).find(|&lane| values[lane] == total);
         let word = match own {
-            Some(lane) => words[lane],
+            Some(lane) => words.get(lane),
             None => {
-                let source = Bits(all).filter(relevant).find_map(|lane| words[lane].source());
+                let source = Bits(all).filter(relevant).find_map(|lane| words.get(lane).source());
                 let refers = |shadow| Word::Refers(Source { shadow, bits: 0x7fff_ffff });
                 source.map_or(Word::None, refers)
             }

@@ -147,8 +147,11 @@ impl Lane<'_> {
         };
         // Every f32 is an f64: nothing is rounded on the way up.
         let widened = to == Number::F64 && !matches!(convert.from, Number::Integer { .. });
-        let accuracy =
-            if widened { Accuracy { correct: false, ..Accuracy::EXACT } } else { accuracy };
+        let accuracy = if widened {
+            Accuracy { correct: false, ..Accuracy::EXACT }.flushing(convert.flush)
+        } else {
+            accuracy
+        };
         let shadow = self.journal.scalar((function, accuracy), &[a], open, result);
         match (shadow, to) {
             (None, _) => Left::Word(Word::None),

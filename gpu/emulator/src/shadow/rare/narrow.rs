@@ -13,8 +13,7 @@ impl Lane<'_> {
     pub(super) fn half(&mut self, k: usize, half: usize, format: NarrowFormat) -> Shadow {
         let (word, bits) = self.sources[k].word();
         let own = u64::from(bits >> (16 * half) & 0xffff);
-        let plain = Shadow::exact(value_of(format.number(), own));
-        self.journal.half(word, half).unwrap_or(plain)
+        self.journal.half(word, half, value_of(format.number(), own))
     }
 
     pub(super) fn narrow_operation(&mut self, narrow: Narrow) -> Word {

@@ -227,3 +227,17 @@ fn exact_values_of_inputs_are_taken() {
     let wrong = memory.set_exact(input, &[0.100_001; 32]);
     assert!(matches!(wrong, Err(ShadowError::Value { element: 0, .. })), "{wrong:?}");
 }
+
+#[test]
+fn what_a_host_has_made_is_uncertain_by_half_a_unit() {
+    let module = Module::parse(&elementwise("add.f32 %f2, %f1, %f1;")).expect("the test's kernel");
+    let mut memory = DeviceMemory::new();
+    let input = memory.upload(&super::run::bytes(&[0.1; 32]));
+    let output = memory.upload(&[0; 128]);
+    memory.follow(None);
+    memory.set_rounded(input);
+    launch(&module, &mut memory, [input, output], &Schedule::lockstep());
+    let found = memory.exact(output)[9];
+    assert!((found.value - 0.2).abs() <= found.uncertainty, "{found:?}");
+    assert!(found.uncertainty < 8e-9, "{found:?}: a unit in the last place of 0.1");
+}
