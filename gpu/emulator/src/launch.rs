@@ -136,6 +136,8 @@ pub(super) struct Machine<'m> {
     pub(super) limits: Limited,
     /// Where floats are followed. It belongs to the memory, which gets it back.
     pub(super) journal: Option<Box<Journal>>,
+    /// Whether somebody observes arithmetic.
+    pub(super) watched: bool,
     /// Lanes that are issued together.
     pub(super) width: u32,
     arch: Arch,
@@ -279,6 +281,7 @@ pub fn run_traced(
         counters: Counters::new(kernel, observers.coverage),
         mode: schedule.approximation,
         limits: Limited::new(observers),
+        watched: observers.coverage || journal.is_some(),
         journal,
         width: width::issued(module.lane_width),
         arch: Arch::new(),

@@ -9,8 +9,8 @@ use super::block::Block;
 use super::delay::Memories;
 use super::fault::{Fault, FaultKind, Trouble};
 use super::ir::{
-    Control, Instruction, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot, SpecialRegister,
-    SyncKind, Synchronization,
+    Arithmetic, Control, Instruction, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot,
+    SpecialRegister, SyncKind, Synchronization,
 };
 use super::launch::Machine;
 use super::mix::mix;
@@ -132,11 +132,8 @@ fn instruction(
                 shadow::before(journal, &warp.registers, op, running.pc);
             }
             alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
-            if let Some(journal) = &mut machine.journal {
-                shadow::after(journal, &mut warp.registers, &warp.on, op);
-            }
-            if let Some(outcomes) = &mut machine.counters.outcomes {
-                outcomes.result(running.pc, op, &warp.registers, active);
+            if machine.watched {
+                watch(machine, warp, running.pc, op);
             }
             Ok(Next::Advance)
         }
@@ -312,29 +309,25 @@ fn memory(
     running: &Running,
     op: &Memory,
 ) -> Result<(), Box<Trouble>> {
-    let line = machine.kernel.code[running.pc as usize].line;
-    if let Some(journal) = &mut machine.journal {
-        journal.at(running.pc);
-    }
     match op {
         Memory::Load(t) => {
-            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            let (warp, mut view) = reach(machine, block, at, running);
             access::load(warp.registers, warp.on, t, &mut view)
         }
         Memory::Store(t) => {
-            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            let (warp, mut view) = reach(machine, block, at, running);
             access::store(warp.registers, warp.on, t, &mut view)
         }
         Memory::Atomic(a) => {
             machine.counters.atomic(running.pc, block.warps[at].on.bits);
-            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            let (warp, mut view) = reach(machine, block, at, running);
             atomic::atomic(warp.registers, warp.on, a, &mut view)
         }
         Memory::Rare(op) => {
             if let RareMemory::GenericAtomic(_) = op {
                 machine.counters.atomic(running.pc, block.warps[at].on.bits);
             }
-            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            let (warp, mut view) = reach(machine, block, at, running);
             rare_memory::execute(warp, op, &mut view)
         }
     }
@@ -353,9 +346,10 @@ fn reach<'b>(
     machine: &'b mut Machine<'_>,
     block: &'b mut Block,
     at: usize,
-    moment: u64,
-    line: u32,
+    running: &Running,
 ) -> (Accessing<'b>, View<'b>) {
+    let &Running { pc, moment, .. } = running;
+    let line = machine.kernel.code[pc as usize].line;
     let warp = &mut block.warps[at];
     let view = View {
         params: &machine.params,
@@ -367,10 +361,28 @@ fn reach<'b>(
         warp: warp.index,
         order: &mut warp.order,
         line,
-        journal: machine.journal.as_deref_mut(),
+        journal: match machine.journal.as_deref_mut() {
+            Some(journal) => {
+                journal.at(pc);
+                Some(journal)
+            }
+            None => None,
+        },
     };
     let Warp { registers, on, rare, .. } = warp;
     (Accessing { registers, on, rare }, view)
+}
+
+/// The observers of arithmetic, after it. One look at one place says whether there are any.
+#[cold]
+#[inline(never)]
+fn watch(machine: &mut Machine<'_>, warp: &mut Warp, pc: u32, op: &Arithmetic) {
+    if let Some(journal) = &mut machine.journal {
+        shadow::after(journal, &mut warp.registers, &warp.on, op);
+    }
+    if let Some(outcomes) = &mut machine.counters.outcomes {
+        outcomes.result(pc, op, &warp.registers, warp.on.bits);
+    }
 }
 
 /// An integer that came from no float was written.
