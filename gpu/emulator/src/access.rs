@@ -6,6 +6,7 @@ use super::ir::{Address, Base, SINK, Scope, Space, Transfer};
 use super::memory::Segment;
 use super::race::{Record, WarpOrder};
 use super::registers::{Active, LANES, Registers};
+use super::shadow::{self, Journal};
 
 /// The memories a warp reaches, and who it is.
 pub(super) struct View<'v> {
@@ -19,6 +20,8 @@ pub(super) struct View<'v> {
     pub(super) warp: u16,
     pub(super) order: &'v mut WarpOrder,
     pub(super) line: u32,
+    /// Where floats are followed.
+    pub(super) journal: Option<&'v mut Journal>,
 }
 
 pub(super) type Outcome = Result<(), Box<Trouble>>;
@@ -195,6 +198,9 @@ pub(super) fn load(r: &mut Registers, on: &Active, t: &Transfer, view: &mut View
         }
         deliver(r, t, lanes, address, &values, &poison);
     }
+    if view.journal.is_some() {
+        shadow::loaded(r, on, t, &all, view);
+    }
     Ok(())
 }
 
@@ -281,8 +287,11 @@ pub(super) fn store(r: &Registers, on: &Active, t: &Transfer, view: &mut View<'_
             for (at, piece) in pieces[..words].iter().enumerate() {
                 write(segment, word + at, piece);
             }
+            if view.journal.is_some() {
+                shadow::stored_at_once(r, t, (lane as usize, address), view);
+            }
         } else {
-            store_late(t.space, address, lane, &pieces[..words], view)?;
+            store_late(r, t, (address, lane), &pieces[..words], view)?;
         }
     }
     Ok(())
@@ -296,12 +305,14 @@ fn write(segment: &mut Segment, word: usize, piece: &Piece) {
 
 /// A store whose words are seen late, by some lanes of the instruction, or follow such.
 fn store_late(
-    space: Space,
-    address: u64,
-    lane: u32,
+    r: &Registers,
+    t: &Transfer,
+    (first, lane): (u64, u32),
     pieces: &[Piece],
     view: &mut View<'_>,
 ) -> Outcome {
+    let (space, address) = (t.space, first);
+    let beside = shadow::stored_late(r, t, (lane as usize, first), view);
     let late = match view.moment & 3 {
         // Also where the schedule wants nothing special.
         0 => 0,
@@ -313,11 +324,15 @@ fn store_late(
     for (at, piece) in pieces.iter().enumerate() {
         let address = (address & !3) + 4 * at as u64;
         if late >> lane & 1 == 1 {
-            view.delayed.hold(space, address, *piece, by, &mut view.memories);
+            let held = (*piece, beside.map(|all| Box::new(all[at])));
+            view.delayed.hold(space, address, held, by, &mut view.memories);
         } else {
             view.delayed.settle(space, address, by, &mut view.memories);
             let (segment, word) = view.memories.locate(space, address, 4, 1 << lane)?;
             write(segment, word, piece);
+            if let (Some(cells), Some(all)) = (&mut segment.cells, beside) {
+                cells.set(word, segment.words[word], all[at]);
+            }
         }
     }
     Ok(())

@@ -10,12 +10,13 @@ use super::access::{Outcome, View, addresses, observe};
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{AsyncCopy, SINK, Space};
 use super::registers::{Active, LANES, Registers};
+use super::shadow::{self, Word};
 
 /// Every byte of a word is poison.
 const ALL: u8 = 0xf;
 
 /// A copy on its way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Copy {
     lane: u32,
     /// Groups that the lane had committed before: its own is the next.
@@ -24,6 +25,8 @@ struct Copy {
     words: usize,
     values: [u32; 4],
     poison: [u8; 4],
+    /// What is beside the words, where floats are followed.
+    beside: Option<Box<[Word; 4]>>,
 }
 
 /// The copies of a warp's lanes.
@@ -62,11 +65,13 @@ impl Copies {
                 r.words.get(copy.read)[lane].min(bytes)
             };
             let (values, poison) = source(view, from[lane], (bytes, read), lane)?;
-            write(view, to[lane], &[0; 4][..words], &[ALL; 4][..words], lane)?;
+            let beside = shadow::copied(view, (from[lane], lane), (words, read));
+            let nothing = (&[0; 4][..words], &[ALL; 4][..words], None);
+            write(view, to[lane], nothing, lane)?;
             let group = self.committed[lane];
             let to = to[lane];
             let lane = u32::try_from(lane).unwrap_or(0);
-            self.under_way.push(Copy { lane, group, to, words, values, poison });
+            self.under_way.push(Copy { lane, group, to, words, values, poison, beside });
         }
         Ok(())
     }
@@ -96,7 +101,7 @@ impl Copies {
             }
             let lane = copy.lane as usize;
             let (values, poison) = (&copy.values[..copy.words], &copy.poison[..copy.words]);
-            written = write(view, copy.to, values, poison, lane);
+            written = write(view, copy.to, (values, poison, copy.beside.as_deref()), lane);
             false
         });
         written
@@ -134,7 +139,12 @@ fn source(
 }
 
 /// A lane writes words to shared memory.
-fn write(view: &mut View<'_>, address: u64, values: &[u32], poison: &[u8], lane: usize) -> Outcome {
+fn write(
+    view: &mut View<'_>,
+    address: u64,
+    (values, poison, beside): (&[u32], &[u8], Option<&[Word; 4]>),
+    lane: usize,
+) -> Outcome {
     let space = Space::Shared;
     let record = view.record(AccessKind::Write, None, 0xf, 1 << lane);
     let thread = view.thread(record.lanes.trailing_zeros());
@@ -147,5 +157,10 @@ fn write(view: &mut View<'_>, address: u64, values: &[u32], poison: &[u8], lane:
     observe(segment, order, word, values.len(), &record, space, address)?;
     segment.words[word..word + values.len()].copy_from_slice(values);
     segment.poison[word..word + poison.len()].copy_from_slice(poison);
+    if let Some(cells) = &mut segment.cells {
+        for (at, &value) in values.iter().enumerate() {
+            cells.set(word + at, value, beside.map_or(Word::None, |all| all[at]));
+        }
+    }
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::mix::mix;
 use super::race::Record;
 use super::rare::narrow::add_pairs;
 use super::registers::{Active, Bits, LANES, Registers};
+use super::shadow::{self, Cell};
 
 /// `atom` and `red`: the lanes go one after the other, ascending or as the schedule says. Each
 /// element of a vector is atomic by itself (PTX ISA, "atom").
@@ -90,7 +91,11 @@ fn update(r: &mut Registers, a: &Atomic, address: u64, lanes: u32, view: &mut Vi
         let mut value = segment.words[at];
         // A word never written stays so: what is added to it is lost in it.
         let poisoned = segment.poison[at] != 0 && a.op != AtomicOp::Exchange;
-        if a.op == AtomicOp::AddFloat && a.results[element] == SINK {
+        if let (Some(journal), Some(cells)) = (view.journal.as_deref_mut(), &mut segment.cells) {
+            let cell = Cell { cells, word: at, bits: value };
+            let combine = |old, operand, swap| combine(a.op, a.space, old, operand, swap);
+            value = shadow::update(journal, r, (a, element, lanes), cell, poisoned, combine);
+        } else if a.op == AtomicOp::AddFloat && a.results[element] == SINK {
             value = add_all(a.space, value, r.words.get(a.operands[element]), lanes);
         } else {
             for lane in Bits(lanes) {

@@ -6,6 +6,7 @@ use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{Atomic, AtomicOp, SINK, Space};
 use super::race::Record;
 use super::registers::{LANES, Registers};
+use super::shadow;
 
 /// `atom` and `red` of 64 bits: the lanes go one after the other, ascending or as the schedule says.
 #[inline(never)]
@@ -45,6 +46,9 @@ pub(super) fn atomic64(
         let old = u64::from(segment.words[word + 1]) << 32 | u64::from(segment.words[word]);
         let lane = lane as usize;
         let new = combine(a.op, old, r.b64.get(operand)[lane], r.b64.get(swap)[lane]);
+        if let (Some(journal), Some(cells)) = (view.journal.as_deref_mut(), &mut segment.cells) {
+            shadow::update64(journal, r, (a, lane), (cells, word), [old, new]);
+        }
         segment.words[word] = super::wide::low(new);
         segment.words[word + 1] = super::alu::high(new);
         if !poisoned {

@@ -36,22 +36,26 @@ pub(super) struct Stuck {
 }
 
 impl Block {
-    /// A block of `threads` in warps of `width`, with `shared` bytes of shared memory.
+    /// A block of `threads` in warps of `width`, with `shared` bytes of shared memory; `followed`: whether
+    /// floats are.
     pub(super) fn new(
         threads: u32,
         width: u32,
         shared: usize,
         races: bool,
-        kernel: &Kernel,
+        (kernel, followed): (&Kernel, bool),
     ) -> Self {
         let count = u16::try_from(threads.div_ceil(width)).unwrap_or(u16::MAX);
         let mut memory = Segment::uninitialized(shared);
         memory.watch(races, kernel.fences);
+        memory.cells = followed.then(Box::default);
         Self {
             linear: 0,
             index: [0; 3],
             shared: memory,
-            warps: (0..count).map(|index| Warp::new(index, threads, width, kernel)).collect(),
+            warps: (0..count)
+                .map(|index| Warp::new(index, threads, width, (kernel, followed)))
+                .collect(),
             delayed: StoreBuffer::default(),
             epoch: 0,
             arrived: Vec::new(),
@@ -149,6 +153,9 @@ impl Block {
                     if reduction.op == BarrierReductionOp::Popc {
                         let on = Active::new(fragment.lanes);
                         registers.words.set(reduction.d, &on, &[value; LANES], 0);
+                        if let Some(beside) = &mut registers.beside {
+                            beside.forget(reduction.d, fragment.lanes);
+                        }
                     } else {
                         registers.set_predicate(reduction.d, fragment.lanes, value, 0);
                     }

@@ -194,6 +194,13 @@ fn kernel<'a>(
     }
     let code = assembled.code;
     let counts = called.registers();
+    let mut origins = BTreeMap::new();
+    for instruction in &code {
+        let first = if instruction.line >= entry.line { entry.line } else { 0 };
+        if let Some(origin) = source.origin(first, instruction.line) {
+            origins.insert(instruction.line, origin);
+        }
+    }
     Ok(Kernel {
         name: entry.name.to_owned(),
         params,
@@ -207,5 +214,6 @@ fn kernel<'a>(
         b64: counts.b64,
         word_constants: assembled.pool.words.values,
         b64_constants: assembled.pool.b64.values,
+        origins,
     })
 }

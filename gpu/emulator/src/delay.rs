@@ -20,6 +20,7 @@
 use super::fault::Trouble;
 use super::ir::Space;
 use super::memory::{DeviceMemory, Segment};
+use super::shadow::Word;
 
 /// Words held back of a block at most; then the oldest becomes visible.
 const CAPACITY: usize = 512;
@@ -54,12 +55,14 @@ impl Piece {
 }
 
 /// A word on its way to memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Held {
     space: Space,
     /// Of the word.
     address: u64,
     piece: Piece,
+    /// What is beside it, where floats are followed.
+    beside: Option<Box<Word>>,
     by: Thread,
     /// Whether the block sees it; only global memory then still waits for it.
     published: bool,
@@ -79,6 +82,9 @@ impl Held {
         if let Ok((segment, word)) = memory.locate(self.space, self.address, 4, 0) {
             let (value, poison) = self.piece.over(segment.words[word], segment.poison[word]);
             (segment.words[word], segment.poison[word]) = (value, poison);
+            if let Some(cells) = &mut segment.cells {
+                cells.set(word, value, self.beside.as_deref().copied().unwrap_or_default());
+            }
         }
     }
 }
@@ -137,16 +143,16 @@ impl StoreBuffer {
         &mut self,
         space: Space,
         address: u64,
-        piece: Piece,
+        (piece, beside): (Piece, Option<Box<Word>>),
         by: Thread,
         memory: &mut Memories<'_>,
     ) {
         if self.held.len() == CAPACITY {
-            let oldest = self.held[0];
-            self.settle(oldest.space, oldest.address, oldest.by, memory);
+            let Held { space, address, by, .. } = self.held[0];
+            self.settle(space, address, by, memory);
         }
         let address = address & !3;
-        self.held.push(Held { space, address, piece, by, published: false });
+        self.held.push(Held { space, address, piece, beside, by, published: false });
     }
 
     /// What `thread` sees of the word at `address`, which holds `word`.
@@ -160,6 +166,13 @@ impl StoreBuffer {
         let known = |held: &&Held| held.is_at(space, address) && held.seen_by(thread);
         let all = self.held.iter().filter(known);
         all.fold(word, |(value, poison), held| held.piece.over(value, poison))
+    }
+
+    /// What is beside the word at `address` as `thread` sees it, if that is on its way.
+    pub(super) fn seen_beside(&self, space: Space, address: u64, thread: Thread) -> Option<Word> {
+        let known = |held: &&Held| held.is_at(space, address) && held.seen_by(thread);
+        let last = self.held.iter().rfind(known)?;
+        Some(last.beside.as_deref().copied().unwrap_or_default())
     }
 
     /// Lets out what `thread` sees of the word at `address`.

@@ -79,6 +79,20 @@ pub enum LaunchError {
     /// A kernel that uses what the emulator does not have.
     #[error(transparent)]
     Refused(ParseError),
+    /// What the shadows of this launch were computed from does not fit into the tape.
+    #[error(
+        "the tape is full ({bytes} bytes): take fewer blocks, smaller inputs or a kernel with shorter loops, \
+         or give the tape more"
+    )]
+    Tape {
+        /// Bytes that the tape may take.
+        bytes: u64,
+    },
+    /// More instructions than a tape can name, in all kernels that ran on a memory.
+    #[error(
+        "the kernels that were followed on this memory have too many instructions: follow anew"
+    )]
+    Instructions,
     /// Shared memory beyond what any device has.
     #[error("{0} bytes of shared memory are more than any device has")]
     Shared(u64),

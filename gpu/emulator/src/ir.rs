@@ -63,6 +63,8 @@ pub(super) struct Kernel {
     pub(super) b64: Slot,
     pub(super) word_constants: Vec<u32>,
     pub(super) b64_constants: Vec<u64>,
+    /// File and line of the CUDA source from each PTX line on, where the PTX says; empty where it ends.
+    pub(super) origins: BTreeMap<u32, String>,
 }
 
 impl Kernel {

@@ -10,6 +10,7 @@ use super::float::approximate::ApproximationMode;
 use super::ir::{Kernel, Module};
 use super::memory::{Buffer, DeviceMemory, Segment};
 use super::schedule::{Policy, Schedule, Scheduler, Trace};
+use super::shadow::{Journal, Shadowing};
 use super::step::{Limits, Turn};
 use super::time_limit::TimeLimit;
 use super::warp::State;
@@ -83,11 +84,13 @@ pub struct Observers {
     pub time: Option<TimeLimit>,
     /// Count what is executed of the kernel, for [`Report::coverage`].
     pub coverage: bool,
+    /// Follow floats in real arithmetic ([`DeviceMemory::exact`], [`DeviceMemory::gradient`]).
+    pub shadow: Shadowing,
 }
 
 impl Default for Observers {
     fn default() -> Self {
-        Self { races: true, budget: 1 << 32, time: None, coverage: false }
+        Self { races: true, budget: 1 << 32, time: None, coverage: false, shadow: Shadowing::Off }
     }
 }
 
@@ -131,6 +134,10 @@ pub(super) struct Machine<'m> {
     pub(super) counters: Counters,
     pub(super) mode: ApproximationMode,
     pub(super) limits: Limited,
+    /// Where floats are followed. It belongs to the memory, which gets it back.
+    pub(super) journal: Option<Box<Journal>>,
+    /// Whether somebody observes arithmetic.
+    pub(super) watched: bool,
     /// Lanes that are issued together.
     pub(super) width: u32,
     arch: Arch,
@@ -264,6 +271,7 @@ pub fn run_traced(
     let shared = check(kernel, launch)?;
     width::check(kernel, module.lane_width)?;
     memory.begin(&module.variables, observers.races, kernel.fences);
+    let journal = memory.begin_following(kernel, observers.shadow)?;
     let mut machine = Machine {
         kernel,
         grid: launch.grid,
@@ -273,32 +281,54 @@ pub fn run_traced(
         counters: Counters::new(kernel, observers.coverage),
         mode: schedule.approximation,
         limits: Limited::new(observers),
+        watched: observers.coverage || journal.is_some(),
+        journal,
         width: width::issued(module.lane_width),
         arch: Arch::new(),
     };
     let threads = launch.block.iter().product();
     let width = machine.width;
-    let fresh = || Block::new(threads, width, shared, observers.races, kernel);
+    let followed = machine.journal.is_some();
+    let fresh = || Block::new(threads, width, shared, observers.races, (kernel, followed));
     trace.clear();
-    match &schedule.policy {
+    let result = blocks(&mut machine, fresh, &schedule.policy, trace);
+    let journal = machine.journal.take();
+    if machine.memory.end_following(journal) {
+        return Err(LaunchError::Tape { bytes: observers.shadow.bytes() }.into());
+    }
+    result?;
+    Ok(machine.counters.report(kernel, machine.memory, trace.clone()))
+}
+
+/// Runs all blocks as the policy says.
+fn blocks(
+    machine: &mut Machine<'_>,
+    fresh: impl Fn() -> Block,
+    policy: &Policy,
+    trace: &mut Trace,
+) -> Result<(), RunError> {
+    match policy {
         Policy::Lockstep => {
             let mut block = fresh();
             for linear in 0..machine.blocks() {
+                if machine.journal.as_ref().is_some_and(|journal| journal.is_full()) {
+                    break;
+                }
                 machine.start(&mut block, linear);
                 machine.lockstep(&mut block)?;
             }
+            Ok(())
         }
         Policy::Random(seed) => {
-            decided(&mut machine, fresh, Source::Seeded(Scheduler::new(*seed, false)), trace)?;
+            decided(machine, fresh, Source::Seeded(Scheduler::new(*seed, false)), trace)
         }
         Policy::Adversarial(seed) => {
-            decided(&mut machine, fresh, Source::Seeded(Scheduler::new(*seed, true)), trace)?;
+            decided(machine, fresh, Source::Seeded(Scheduler::new(*seed, true)), trace)
         }
         Policy::Replay(decisions) => {
-            decided(&mut machine, fresh, Source::Recorded(decisions.iter()), trace)?;
+            decided(machine, fresh, Source::Recorded(decisions.iter()), trace)
         }
     }
-    Ok(machine.counters.report(kernel, machine.memory, trace.clone()))
 }
 
 /// Checks a launch and returns the bytes of shared memory of a block.

@@ -52,6 +52,9 @@
 //! What was executed of a kernel, and which predicates were seen both true and false, is counted if
 //! [`Observers::coverage`] asks for it ([`KernelCoverage`]).
 //!
+//! Floats are followed in real arithmetic if [`Observers::shadow`] asks for it: values, how far rounding
+//! may take them, and gradients ([`DeviceMemory::exact`], [`DeviceMemory::gradient`]).
+//!
 //! A fault of the kernel, a launch that does not fit and a defect of the emulator are different
 //! types: [`RunError`].
 //!
@@ -88,6 +91,7 @@ mod rare;
 mod rare_memory;
 mod registers;
 mod schedule;
+mod shadow;
 mod shrink;
 mod signal;
 mod step;
@@ -112,5 +116,9 @@ pub use mix::mix;
 pub use parse::ParseError;
 pub use registers::{LANES, WARP};
 pub use schedule::{Decision, Policy, Schedule, Trace};
+pub use shadow::{
+    Contribution, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place, Seed,
+    ShadowError, Shadowing,
+};
 pub use shrink::shrink;
 pub use time_limit::TimeLimit;

@@ -6,6 +6,7 @@ use super::decode::LOCAL_BASE;
 use super::fault::{FaultKind, Trouble};
 use super::ir::{Space, Transfer};
 use super::registers::{Active, LANES, Registers};
+use super::shadow::{Beside, Cells, Word};
 
 /// Every byte of a word is poison.
 const ALL: u8 = 0xf;
@@ -17,22 +18,28 @@ pub(super) struct LocalMemory {
     /// Bytes never written, a bit each, per word and lane.
     poison: Vec<[u8; LANES]>,
     bytes: u64,
+    /// What is beside the words, where floats are followed: those of a word's lanes in a row.
+    cells: Option<Box<Cells>>,
 }
 
 impl LocalMemory {
-    /// `bytes` for each lane that were never written.
-    pub(super) fn new(bytes: u32) -> Self {
+    /// `bytes` for each lane that were never written; `followed`: whether floats are.
+    pub(super) fn new(bytes: u32, followed: bool) -> Self {
         let words = bytes.div_ceil(4) as usize;
         Self {
             words: vec![[0; LANES]; words],
             poison: vec![[ALL; LANES]; words],
             bytes: bytes.into(),
+            cells: followed.then(Box::default),
         }
     }
 
     /// Back to memory that nobody has written.
     pub(super) fn reset(&mut self) {
         self.poison.fill([ALL; LANES]);
+        if let Some(cells) = &mut self.cells {
+            cells.clear();
+        }
     }
 
     /// For some lanes the bytes from `begin` to `end` hold nothing any more.
@@ -71,6 +78,13 @@ impl LocalMemory {
                 poison[at] = self.poison[word + at][lane];
             }
             deliver(r, t, 1 << lane, all[lane], &values, &poison);
+            if let Some(cells) = &self.cells {
+                let mut found = [Word::None; 4];
+                for at in 0..words {
+                    found[at] = cells.get((word + at) * LANES + lane, values[at]).0;
+                }
+                Beside::loaded(r, t, (lane, all[lane]), &found);
+            }
         }
         Ok(())
     }
@@ -87,6 +101,14 @@ impl LocalMemory {
                 let (value, poison) =
                     (&mut self.words[word + at][lane], &mut self.poison[word + at][lane]);
                 (*value, *poison) = piece.over(*value, *poison);
+            }
+            if let (Some(cells), Some(beside)) = (&mut self.cells, &r.beside) {
+                let cell = |at: usize| (word + at) * LANES + lane;
+                let old = |at| cells.unchecked(cell(at));
+                let stored = super::shadow::stored(beside, r, t, (lane, all[lane]), old);
+                for (at, stored) in stored[..words].iter().enumerate() {
+                    cells.set(cell(at), self.words[word + at][lane], *stored);
+                }
             }
         }
         Ok(())

@@ -7,6 +7,7 @@
 use super::fault::FaultKind;
 use super::ir::Space;
 use super::race::Shadow;
+use super::shadow::{Cells, Journal};
 
 /// Bits of an address below the window's number.
 const WINDOW_BITS: u32 = 36;
@@ -30,6 +31,8 @@ pub(super) struct Segment {
     pub(super) atomics: Vec<u32>,
     /// Its name, of a buffer that kernels only read.
     pub(super) input: Option<Box<str>>,
+    /// What is beside its words, where floats are followed.
+    pub(super) cells: Option<Box<Cells>>,
 }
 
 impl Segment {
@@ -43,6 +46,7 @@ impl Segment {
             shadow: None,
             atomics: Vec::new(),
             input: None,
+            cells: None,
         }
     }
 
@@ -72,6 +76,9 @@ impl Segment {
     pub(super) fn reset(&mut self, fences: bool) {
         self.poison.fill(ALL);
         self.watch(self.shadow.is_some(), fences);
+        if let Some(cells) = &mut self.cells {
+            cells.clear();
+        }
     }
 
     fn to_bytes(&self) -> Vec<u8> {
@@ -120,6 +127,16 @@ impl Buffer {
     pub fn address(self) -> u64 {
         (u64::from(self.0) + 2) << WINDOW_BITS
     }
+
+    /// Its number among the segments.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize + 1
+    }
+
+    /// The buffer of a segment that is no module's.
+    pub(super) fn of_index(index: usize) -> Self {
+        Self(u32::try_from(index.saturating_sub(1)).unwrap_or(u32::MAX))
+    }
 }
 
 /// A read of bytes that no kernel and no host wrote.
@@ -139,13 +156,15 @@ pub struct DeviceMemory {
     segments: Vec<Segment>,
     /// What the variables of the module that is loaded held at first.
     loaded: Vec<u8>,
+    /// What is kept of floats that are followed.
+    pub(super) journal: Option<Box<Journal>>,
 }
 
 impl DeviceMemory {
     /// No buffers.
     #[must_use]
     pub fn new() -> Self {
-        Self { segments: vec![Segment::default()], loaded: Vec::new() }
+        Self { segments: vec![Segment::default()], loaded: Vec::new(), journal: None }
     }
 
     /// Takes all buffers away. The module stays loaded, with what its variables hold.
@@ -213,6 +232,21 @@ impl DeviceMemory {
         for segment in &mut self.segments {
             segment.watch(races, fences);
         }
+    }
+
+    /// All segments.
+    pub(super) fn segments_mut(&mut self) -> impl Iterator<Item = &mut Segment> {
+        self.segments.iter_mut()
+    }
+
+    /// The segment of a buffer.
+    pub(super) fn segment_at(&self, buffer: Buffer) -> Option<&Segment> {
+        self.segments.get(buffer.index())
+    }
+
+    /// The same, to be changed.
+    pub(super) fn segment_of(&mut self, buffer: Buffer) -> Option<&mut Segment> {
+        self.segments.get_mut(buffer.index())
     }
 
     /// The segment of an address and the offset in it.

@@ -5,6 +5,8 @@ mod convert;
 mod double;
 pub(super) mod narrow;
 
+pub(super) use convert::value_of;
+
 use super::float::approximate::ApproximationMode;
 use super::float::wave::wave;
 use super::float::{compare, operand, result};
@@ -230,7 +232,7 @@ fn half_operation(Half { op, signed, adds }: Half, [a, b, c, _]: Sources) -> u64
 
 fn has(test: Test, double: bool, bits: u64) -> bool {
     let from = if double { Number::F64 } else { Number::F32 };
-    let value = convert::value_of(from, bits);
+    let value = value_of(from, bits);
     let subnormal = if double {
         value.is_subnormal()
     } else {

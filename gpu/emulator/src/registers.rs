@@ -1,6 +1,7 @@
 //! The registers of a warp, one array of 32 lanes per slot, each with the lanes that are poison.
 
 use super::ir::{Kernel, Predicate, Slot};
+use super::shadow::Beside;
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -150,10 +151,13 @@ pub(super) struct Registers {
     pub(super) predicate_poison: Vec<u32>,
     pub(super) words: File<u32>,
     pub(super) b64: File<u64>,
+    /// What is beside them, where floats are followed.
+    pub(super) beside: Option<Box<Beside>>,
 }
 
 impl Registers {
-    pub(super) fn new(kernel: &Kernel) -> Self {
+    /// `followed`: whether floats are.
+    pub(super) fn new(kernel: &Kernel, followed: bool) -> Self {
         let predicates = usize::from(kernel.predicates);
         let mut predicate_poison = vec![u32::MAX; predicates + 1];
         predicate_poison[predicates] = 0;
@@ -162,6 +166,7 @@ impl Registers {
             predicate_poison,
             words: File::new(kernel.words, &kernel.word_constants),
             b64: File::new(kernel.b64, &kernel.b64_constants),
+            beside: followed.then(Box::default),
         }
     }
 
@@ -171,6 +176,9 @@ impl Registers {
         self.predicate_poison[..last].fill(u32::MAX);
         self.words.reset();
         self.b64.reset();
+        if let Some(beside) = &mut self.beside {
+            beside.reset();
+        }
     }
 
     /// The lanes where a predicate operand is true.

@@ -9,14 +9,15 @@ use super::block::Block;
 use super::delay::Memories;
 use super::fault::{Fault, FaultKind, Trouble};
 use super::ir::{
-    Control, Instruction, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot, SpecialRegister,
-    SyncKind, Synchronization,
+    Arithmetic, Control, Instruction, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot,
+    SpecialRegister, SyncKind, Synchronization,
 };
 use super::launch::Machine;
 use super::mix::mix;
 use super::part_barrier;
 use super::rare_memory;
 use super::registers::{Active, LANES, Registers};
+use super::shadow;
 use super::sync;
 use super::warp::{Fragment, RareState, State, Warp};
 use super::wide::low;
@@ -127,9 +128,12 @@ fn instruction(
     }
     match &instruction.op {
         Op::Arithmetic(op) => {
+            if let Some(journal) = &mut machine.journal {
+                shadow::before(journal, &warp.registers, op, running.pc);
+            }
             alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
-            if let Some(outcomes) = &mut machine.counters.outcomes {
-                outcomes.result(running.pc, op, &warp.registers, active);
+            if machine.watched {
+                watch(machine, warp, running.pc, op);
             }
             Ok(Next::Advance)
         }
@@ -182,6 +186,9 @@ fn rare_control(warp: &mut Warp, op: &RareControl, executed: u64) -> Result<(), 
         }
         RareControl::Counter(d) => {
             warp.registers.b64.set(*d, &warp.on, &[executed; LANES], 0);
+            if let Some(beside) = &mut warp.registers.beside {
+                beside.forget_wide(*d, warp.on.bits);
+            }
             Ok(())
         }
     }
@@ -213,6 +220,7 @@ fn synchronize(
         Synchronization::ActiveMask(d) => {
             let warp = &mut block.warps[at];
             warp.registers.words.set(*d, &warp.on, &[active; LANES], 0);
+            forget(warp, *d);
             Ok(Next::Advance)
         }
         Synchronization::Barrier(barrier) => {
@@ -301,26 +309,25 @@ fn memory(
     running: &Running,
     op: &Memory,
 ) -> Result<(), Box<Trouble>> {
-    let line = machine.kernel.code[running.pc as usize].line;
     match op {
         Memory::Load(t) => {
-            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            let (warp, mut view) = reach(machine, block, at, running);
             access::load(warp.registers, warp.on, t, &mut view)
         }
         Memory::Store(t) => {
-            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            let (warp, mut view) = reach(machine, block, at, running);
             access::store(warp.registers, warp.on, t, &mut view)
         }
         Memory::Atomic(a) => {
             machine.counters.atomic(running.pc, block.warps[at].on.bits);
-            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            let (warp, mut view) = reach(machine, block, at, running);
             atomic::atomic(warp.registers, warp.on, a, &mut view)
         }
         Memory::Rare(op) => {
             if let RareMemory::GenericAtomic(_) = op {
                 machine.counters.atomic(running.pc, block.warps[at].on.bits);
             }
-            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            let (warp, mut view) = reach(machine, block, at, running);
             rare_memory::execute(warp, op, &mut view)
         }
     }
@@ -339,9 +346,10 @@ fn reach<'b>(
     machine: &'b mut Machine<'_>,
     block: &'b mut Block,
     at: usize,
-    moment: u64,
-    line: u32,
+    running: &Running,
 ) -> (Accessing<'b>, View<'b>) {
+    let &Running { pc, moment, .. } = running;
+    let line = machine.kernel.code[pc as usize].line;
     let warp = &mut block.warps[at];
     let view = View {
         params: &machine.params,
@@ -353,9 +361,36 @@ fn reach<'b>(
         warp: warp.index,
         order: &mut warp.order,
         line,
+        journal: match machine.journal.as_deref_mut() {
+            Some(journal) => {
+                journal.at(pc);
+                Some(journal)
+            }
+            None => None,
+        },
     };
     let Warp { registers, on, rare, .. } = warp;
     (Accessing { registers, on, rare }, view)
+}
+
+/// The observers of arithmetic, after it. One look at one place says whether there are any.
+#[cold]
+#[inline(never)]
+fn watch(machine: &mut Machine<'_>, warp: &mut Warp, pc: u32, op: &Arithmetic) {
+    if let Some(journal) = &mut machine.journal {
+        shadow::after(journal, &mut warp.registers, &warp.on, op);
+    }
+    if let Some(outcomes) = &mut machine.counters.outcomes {
+        outcomes.result(pc, op, &warp.registers, warp.on.bits);
+    }
+}
+
+/// An integer that came from no float was written.
+#[inline(always)]
+fn forget(warp: &mut Warp, d: Slot) {
+    if let Some(beside) = &mut warp.registers.beside {
+        beside.forget(d, warp.on.bits);
+    }
 }
 
 fn special(
@@ -390,4 +425,5 @@ fn special(
         };
     }
     warp.registers.words.set(d, &warp.on, &values, 0);
+    forget(warp, d);
 }

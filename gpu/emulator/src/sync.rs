@@ -11,6 +11,7 @@ use super::ir::{
     Instruction, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode,
 };
 use super::registers::{Active, Bits, LANES, Registers};
+use super::shadow::{Beside, Gathered, Word};
 use super::warp::{Fragment, State, Undefined, Warp};
 
 type Outcome<T> = Result<T, Box<Trouble>>;
@@ -77,6 +78,7 @@ fn usual(warp: &mut Warp, mode: ShuffleMode, operands: &SyncOperands) -> bool {
     if poison & lanes != 0 || !same || !clamped || clamp & 0x1f1f != 31 || !present {
         return false;
     }
+    let followed = r.beside.as_ref().map(|beside| beside.gather(a));
     let a = r.words.get(a);
     let out = match (mode, by) {
         (ShuffleMode::Index, by) => [a[by as usize]; LANES],
@@ -89,6 +91,11 @@ fn usual(warp: &mut Warp, mode: ShuffleMode, operands: &SyncOperands) -> bool {
     };
     if d != SINK {
         r.words.set(d, &warp.on, &out, 0);
+        if let (Some(beside), Some(all)) = (&mut r.beside, followed) {
+            let source =
+                |lane: usize| if mode == ShuffleMode::Index { 0 } else { lane } ^ by as usize;
+            beside.permute(d, &all, lanes, source);
+        }
     }
     if p != SINK {
         r.set_predicate(p, lanes, u32::MAX, 0);
@@ -196,6 +203,19 @@ fn gather(r: &Registers, parts: &[Part], which: usize) -> ([u32; LANES], u32) {
     (values, poison)
 }
 
+/// What is beside the word that each lane brings to a shuffle or reduction.
+fn words_beside(beside: &Beside, parts: &[Part]) -> Gathered {
+    if let [part] = parts {
+        return beside.gather(part.operands.sources[0]);
+    }
+    let mut all = [Word::None; LANES];
+    for part in parts {
+        let own = beside.gather(part.operands.sources[0]);
+        Bits(part.lanes).for_each(|lane| all[lane] = own.get(lane));
+    }
+    Gathered::Words(Box::new(all))
+}
+
 /// Gives each lane what its source brings; what comes from a lane that does not take part is poison, and
 /// these lanes are the result ("results are undefined if a thread sources a register from an inactive
 /// thread or a thread that is not in membermask").
@@ -222,8 +242,12 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
     for (lane, valid) in valid.iter().enumerate() {
         in_range |= valid << lane;
     }
+    let followed = r.beside.as_ref().map(|beside| words_beside(beside, parts));
     for part in parts {
         deliver(r, part, &out, from_poison, in_range);
+        if let (Some(beside), Some(all)) = (&mut r.beside, &followed) {
+            beside.permute(part.operands.d, all, part.lanes, |lane| sources[lane] as usize);
+        }
     }
     Ok(absent)
 }
@@ -320,6 +344,14 @@ fn ballot(r: &mut Registers, parts: &[Part], all: u32) {
     let (truth, poison) = truth(r, parts, all);
     for part in parts {
         r.words.set(part.operands.d, &Active::new(part.lanes), &[truth; LANES], poison);
+        forget(r, part);
+    }
+}
+
+/// An integer that came from no float was written.
+fn forget(r: &mut Registers, part: &Part) {
+    if let Some(beside) = &mut r.beside {
+        beside.forget(part.operands.d, part.lanes);
     }
 }
 
@@ -350,6 +382,7 @@ fn match_any(r: &mut Registers, parts: &[Part], all: u32, b64: bool) {
     let (equal, poison) = equal(r, parts, all, b64);
     for part in parts {
         r.words.set(part.operands.d, &Active::new(part.lanes), &equal, poison);
+        forget(r, part);
     }
 }
 
@@ -361,6 +394,7 @@ fn match_all(r: &mut Registers, parts: &[Part], all: u32, b64: bool) {
         let SyncOperands { d, p, .. } = part.operands;
         if d != SINK {
             r.words.set(d, &Active::new(part.lanes), &[everyone; LANES], poison);
+            forget(r, part);
         }
         if p != SINK {
             r.set_predicate(p, part.lanes, everyone, poison);
@@ -370,6 +404,7 @@ fn match_all(r: &mut Registers, parts: &[Part], all: u32, b64: bool) {
 
 fn redux(r: &mut Registers, parts: &[Part], all: u32, op: ReduxOp) {
     let (values, poison) = gather(r, parts, 0);
+    let followed = r.beside.as_ref().map(|beside| words_beside(beside, parts));
     let combine = |x: u32, y: u32| match op {
         ReduxOp::Add => x.wrapping_add(y),
         ReduxOp::MinS => x.cast_signed().min(y.cast_signed()).cast_unsigned(),
@@ -384,5 +419,8 @@ fn redux(r: &mut Registers, parts: &[Part], all: u32, op: ReduxOp) {
     let poison = if poison == 0 { 0 } else { all };
     for part in parts {
         r.words.set(part.operands.d, &Active::new(part.lanes), &[total; LANES], poison);
+        if let (Some(beside), Some(words)) = (&mut r.beside, &followed) {
+            beside.reduced(part.operands.d, part.lanes, (words, &values, all), total);
+        }
     }
 }

@@ -67,20 +67,25 @@ pub(super) struct Warp {
 }
 
 impl Warp {
-    /// Warp `index` of a block of `threads` in warps of `width`.
-    pub(super) fn new(index: u16, threads: u32, width: u32, kernel: &Kernel) -> Self {
+    /// Warp `index` of a block of `threads` in warps of `width`; `followed`: whether floats are.
+    pub(super) fn new(
+        index: u16,
+        threads: u32,
+        width: u32,
+        (kernel, followed): (&Kernel, bool),
+    ) -> Self {
         let lanes = threads.saturating_sub(u32::from(index) * width).min(width);
         let existing = u32::MAX.checked_shr(WARP - lanes).unwrap_or(0);
         let mut warp = Self {
             index,
-            registers: Registers::new(kernel),
+            registers: Registers::new(kernel, followed),
             existing,
             exited: 0,
             fragments: Vec::with_capacity(4),
             order: WarpOrder::default(),
             on: Active::new(0),
             rare: Box::new(RareState {
-                local: LocalMemory::new(kernel.local),
+                local: LocalMemory::new(kernel.local, followed),
                 copies: Copies::default(),
                 undefined: None,
             }),

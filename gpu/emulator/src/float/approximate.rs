@@ -115,7 +115,7 @@ pub(super) fn choose(exact: f64, nearest: f32, allowed: f64, hash: u64) -> f32 {
 /// x = n + r with |r| <= 1/2; 2^r = e^(r ln 2) by its Taylor polynomial of degree 13, whose
 /// remainder is below 0.347^14/14! = 4e-18.
 #[inline(always)]
-fn exp2(x: f64) -> f64 {
+pub(in super::super) fn exp2(x: f64) -> f64 {
     // Beyond these, f32 has only zero and infinity. NaN passes through both comparisons.
     let x = if x < -200.0 { -200.0 } else { x };
     let x = if x > 200.0 { 200.0 } else { x };
@@ -150,7 +150,7 @@ fn exp2(x: f64) -> f64 {
 /// x = 2^e m with m in sqrt(1/2)..sqrt(2); ln m = 2 atanh((m - 1)/(m + 1)) by its series to s^23,
 /// whose remainder is below 0.172^24.
 #[inline(always)]
-fn log2(x: f64) -> f64 {
+pub(in super::super) fn log2(x: f64) -> f64 {
     const HALF_SQRT: u64 = 0x3fe6_a09e_667f_3bcd;
     let offset = x.to_bits().wrapping_sub(HALF_SQRT);
     let exponent = offset.cast_signed() >> 52;

@@ -140,7 +140,7 @@ fn format(number: Number) -> (i32, i32) {
 }
 
 /// The number that bits are: exact, since f64 holds all of the others.
-pub(super) fn value_of(number: Number, bits: u64) -> f64 {
+pub(in super::super) fn value_of(number: Number, bits: u64) -> f64 {
     match number {
         Number::F64 | Number::Integer { .. } => f64::from_bits(bits),
         Number::F32 => f64::from(f32::from_bits(super::word(bits))),

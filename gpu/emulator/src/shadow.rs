@@ -1,0 +1,73 @@
+//! Shadow execution: beside every float, its value in real arithmetic on the same path, how far rounding
+//! may take an execution from it, how far it is uncertain itself, and where it comes from.
+//!
+//! An observer as coverage is one: nothing is paid for it unless [`Observers::shadow`](super::Observers)
+//! asks for it. What it finds is asked of the [`DeviceMemory`](super::DeviceMemory) after a launch.
+//!
+//! Modules use only those before them: `number` (what is beside a word), `table` (operations), `tape`,
+//! `sweep`, `cells` (memory), `registers`, `polynomials`, `literals`, `journal` (what is kept), then what follows
+//! instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `atomics`, `rare`, `follow`, `access`, and what
+//! callers ask, `ask`.
+
+mod access;
+mod ask;
+mod atomics;
+mod bits;
+mod calls;
+mod cells;
+mod decide;
+mod floats;
+mod follow;
+mod journal;
+mod literals;
+mod number;
+mod polynomials;
+mod rare;
+mod registers;
+mod sweep;
+mod table;
+mod tape;
+mod wides;
+
+pub(super) use access::{copied, loaded, stored, stored_at_once, stored_late};
+pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError};
+pub(super) use atomics::{Cell, update, update64};
+pub use calls::MARKERS;
+pub(super) use cells::Cells;
+pub(super) use follow::{after, before};
+pub(super) use journal::Journal;
+pub use journal::{Decided, Loss, Lost, Place};
+pub(super) use number::Word;
+pub(super) use registers::{Beside, Gathered};
+
+/// How floats are followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shadowing {
+    /// Not at all.
+    #[default]
+    Off,
+    /// Their values and radii.
+    Values,
+    /// Their values, and what they were computed from, for gradients.
+    Tape {
+        /// What the tape of all launches on a memory may take. A launch that needs more ends with
+        /// [`LaunchError::Tape`](super::LaunchError).
+        bytes: u64,
+    },
+}
+
+impl Shadowing {
+    /// With a tape of at most 1 GiB.
+    pub const TAPE: Self = Self::Tape { bytes: 1 << 30 };
+
+    /// Bytes of its tape.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Self::Off | Self::Values => 0,
+            Self::Tape { bytes } => bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

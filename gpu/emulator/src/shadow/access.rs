@@ -1,0 +1,283 @@
+//! Loads and stores of shadows: they go where the words go.
+
+use super::super::access::View;
+use super::super::ir::{SINK, Space, Transfer};
+use super::super::registers::{Active, Bits, LANES, Registers};
+use super::cells::Cells;
+use super::journal::{Journal, Loss};
+use super::number::{Wide, Word};
+use super::registers::Beside;
+
+/// After `ld`: the registers hold what was loaded.
+#[inline(never)]
+pub(crate) fn loaded(
+    r: &mut Registers,
+    on: &Active,
+    t: &Transfer,
+    all: &[u64; LANES],
+    view: &mut View<'_>,
+) {
+    let Some(mut beside) = r.beside.take() else { return };
+    let words = words_of(t);
+    if t.width == 4 && !t.b64 && view.delayed.is_empty() {
+        singles(&mut beside, on.bits, t, all, view);
+        r.beside = Some(beside);
+        return;
+    }
+    for lane in on.lanes() {
+        let mut found = [Word::None; 4];
+        if t.space != Space::Param {
+            for (at, word) in found[..words].iter_mut().enumerate() {
+                *word = read(view, t.space, (all[lane] & !3) + 4 * at as u64, lane);
+            }
+        }
+        give(&mut beside, r, t, (lane, all[lane]), &found);
+    }
+    r.beside = Some(beside);
+}
+
+/// Loads of words that are in memory: what most loads are.
+fn singles(beside: &mut Beside, on: u32, t: &Transfer, all: &[u64; LANES], view: &mut View<'_>) {
+    let first = all[on.trailing_zeros() as usize & 31];
+    let uniform = Bits(on).all(|lane| all[lane] == first);
+    for (&slot, at) in t.slots[..usize::from(t.count)].iter().zip(0_u64..) {
+        if slot == SINK {
+            continue;
+        }
+        if t.space == Space::Param {
+            beside.clear(slot, on);
+            continue;
+        }
+        let mut one = |lane: usize| read(view, t.space, all[lane] + 4 * at, lane);
+        if !uniform {
+            Bits(on).for_each(|lane| beside.set_word(slot, lane, one(lane)));
+            continue;
+        }
+        match one(on.trailing_zeros() as usize & 31) {
+            Word::None => beside.clear(slot, on),
+            Word::Float(shadow) => {
+                let to = beside.floats_mut(slot, on);
+                Bits(on).for_each(|lane| to.set(lane, shadow));
+            }
+            word => Bits(on).for_each(|lane| beside.set_word(slot, lane, word)),
+        }
+    }
+}
+
+/// The words that a transfer touches.
+fn words_of(t: &Transfer) -> usize {
+    (usize::from(t.width) * usize::from(t.count)).div_ceil(4)
+}
+
+/// What is beside a word, as a lane sees it.
+fn read(view: &mut View<'_>, space: Space, address: u64, lane: usize) -> Word {
+    let thread = view.thread(u32::try_from(lane).unwrap_or(0));
+    if let Some(held) = view.delayed.seen_beside(space, address, thread) {
+        return held;
+    }
+    let Ok((segment, at)) = view.memories.locate(space, address, 4, 0) else { return Word::None };
+    let bits = segment.words[at];
+    let Some(cells) = &segment.cells else { return Word::None };
+    let (word, overwritten) = cells.get(at, bits);
+    if let (true, Some(journal)) = (overwritten, &mut view.journal) {
+        journal.note(Loss::Overwritten);
+    }
+    word
+}
+
+/// Puts what was found beside the words of a lane's load beside the registers.
+pub(super) fn give(
+    beside: &mut Beside,
+    r: &Registers,
+    t: &Transfer,
+    (lane, address): (usize, u64),
+    found: &[Word; 4],
+) {
+    for element in 0..usize::from(t.count) {
+        let slot = t.slots[element];
+        if slot == SINK {
+            continue;
+        }
+        let word = match t.width {
+            8 => {
+                let words = [found[2 * element], found[2 * element + 1]];
+                beside.set_wide(slot, lane, Wide::of(words, r.b64.get(slot)[lane]));
+                continue;
+            }
+            4 => found[element],
+            width => {
+                let at = (address & 3) as usize + usize::from(width) * element;
+                part(found[at / 4], at % 4, width)
+            }
+        };
+        if t.b64 {
+            let wide = Wide::of([word, Word::None], r.b64.get(slot)[lane]);
+            beside.set_wide(slot, lane, wide);
+        } else {
+            beside.set_word(slot, lane, word);
+        }
+    }
+}
+
+/// A part of a word: a half may be a number of 16 bits, whatever else refers to what it is a part of.
+fn part(word: Word, byte: usize, width: u8) -> Word {
+    match (word, width) {
+        (Word::Halves(halves), 2) => halves[byte / 2].map_or(Word::None, Word::Narrow),
+        (Word::Narrow(shadow), 2) if byte == 0 => Word::Narrow(shadow),
+        (word, _) => garbled(word),
+    }
+}
+
+/// What refers to a number, and is never it again.
+fn garbled(word: Word) -> Word {
+    let refers = |shadow| Word::Refers(super::number::Source { shadow, bits: 0x7fff_ffff });
+    word.source().map_or(Word::None, refers)
+}
+
+/// What a lane stores to each word, as it is beside the registers. `old`: what was there, for parts.
+pub(crate) fn stored(
+    beside: &Beside,
+    r: &Registers,
+    t: &Transfer,
+    (lane, address): (usize, u64),
+    old: impl Fn(usize) -> Word,
+) -> [Word; 4] {
+    let mut all = [Word::None; 4];
+    if t.width < 4 {
+        all.iter_mut().take(words_of(t)).enumerate().for_each(|(at, word)| *word = old(at));
+    }
+    let leaving = |word: Word| beside.leaving(lane, word);
+    for element in 0..usize::from(t.count) {
+        let slot = t.slots[element];
+        let words = if t.b64 {
+            beside.wide(slot, lane).words(r.b64.get(slot)[lane])
+        } else {
+            [beside.word(slot, lane), Word::None]
+        };
+        match t.width {
+            8 => {
+                all[2 * element] = leaving(words[0]);
+                all[2 * element + 1] = leaving(words[1]);
+            }
+            4 => all[element] = leaving(words[0]),
+            width => {
+                let at = (address & 3) as usize + usize::from(width) * element;
+                let into = &mut all[at / 4];
+                *into = over(*into, leaving(words[0]), at % 4, width);
+            }
+        }
+    }
+    all
+}
+
+/// A word after something narrower was stored into it.
+fn over(old: Word, new: Word, byte: usize, width: u8) -> Word {
+    let shadow = match new {
+        Word::None => None,
+        Word::Narrow(shadow) if width == 2 => Some(shadow),
+        other => return garbled(other),
+    };
+    let mut halves = match old {
+        Word::None => [None; 2],
+        Word::Halves(halves) => halves,
+        Word::Narrow(low) => [Some(low), None],
+        // An f32 of which a part is overwritten with something else.
+        other if width == 2 && shadow.is_some() => {
+            let _ = other;
+            [None; 2]
+        }
+        other => return garbled(other),
+    };
+    if width == 1 && halves[byte / 2].is_none() {
+        return if halves == [None; 2] { Word::None } else { Word::Halves(halves) };
+    }
+    halves[byte / 2] = if width == 2 { shadow } else { None };
+    if halves == [None; 2] { Word::None } else { Word::Halves(halves) }
+}
+
+/// After `st` has put words into memory at once.
+#[inline(never)]
+pub(crate) fn stored_at_once(
+    r: &Registers,
+    t: &Transfer,
+    (lane, address): (usize, u64),
+    view: &mut View<'_>,
+) {
+    let Some(beside) = &r.beside else { return };
+    let words = words_of(t);
+    let Ok((segment, word)) = view.memories.locate(t.space, address & !3, 4, 0) else { return };
+    let values: [u32; 4] =
+        std::array::from_fn(|at| segment.words.get(word + at).copied().unwrap_or(0));
+    let Some(cells) = &mut segment.cells else { return };
+    put(cells, word, &values[..words], |cells| {
+        // A store of parts has changed the bits: what lay beside the others is still theirs.
+        stored(beside, r, t, (lane, address), |at| cells.unchecked(word + at))
+    });
+}
+
+/// The same of a store that not everybody sees at once: the words beside it. `None` where nothing is
+/// followed.
+#[inline(never)]
+pub(crate) fn stored_late(
+    r: &Registers,
+    t: &Transfer,
+    (lane, address): (usize, u64),
+    view: &mut View<'_>,
+) -> Option<[Word; 4]> {
+    let beside = r.beside.as_ref()?;
+    let mut old = [Word::None; 4];
+    for (at, old) in old[..words_of(t)].iter_mut().enumerate() {
+        *old = read(view, t.space, (address & !3) + 4 * at as u64, lane);
+    }
+    Some(stored(beside, r, t, (lane, address), |at| old[at]))
+}
+
+/// What is beside the words that `cp.async` reads: of `words` the first `read` bytes, then zeros.
+pub(crate) fn copied(
+    view: &mut View<'_>,
+    (address, lane): (u64, usize),
+    (words, read_bytes): (usize, u32),
+) -> Option<Box<[Word; 4]>> {
+    view.journal.as_ref()?;
+    let mut all = [Word::None; 4];
+    for (at, word) in all[..words].iter_mut().enumerate() {
+        let at = 4 * at as u64;
+        *word = match u64::from(read_bytes).saturating_sub(at) {
+            0 => Word::None,
+            4.. => read(view, Space::Global, address + at, lane),
+            _ => garbled(read(view, Space::Global, address + at, lane)),
+        };
+    }
+    Some(Box::new(all))
+}
+
+/// Puts words beside some in a row.
+pub(super) fn put(
+    cells: &mut Cells,
+    word: usize,
+    values: &[u32],
+    stored: impl Fn(&Cells) -> [Word; 4],
+) {
+    let all = stored(cells);
+    for (at, (&value, beside)) in values.iter().zip(all).enumerate() {
+        cells.set(word + at, value, beside);
+    }
+}
+
+impl Beside {
+    /// What is beside the words of a lane's load from local memory.
+    pub(crate) fn loaded(r: &mut Registers, t: &Transfer, lane: (usize, u64), found: &[Word; 4]) {
+        if let Some(mut beside) = r.beside.take() {
+            give(&mut beside, r, t, lane, found);
+            r.beside = Some(beside);
+        }
+    }
+}
+
+impl Journal {
+    /// A loss that makes no number anew.
+    pub(super) fn note(&mut self, loss: Loss) {
+        let place = self.place();
+        *self.lost.entry((place, loss)).or_default() += 1;
+    }
+}

@@ -1,0 +1,342 @@
+//! What callers ask: exact inputs, values of results, gradients.
+
+use super::super::fault::LaunchError;
+use super::super::ir::Kernel;
+use super::super::memory::{Buffer, DeviceMemory, Segment};
+use super::Shadowing;
+use super::bits::power_of_two;
+use super::cells::Cells;
+use super::journal::{Decided, Journal, Lost, Place};
+use super::number::{Shadow, UNRECORDED, Word, up};
+use super::sweep::Adjoints;
+
+/// What is known of an element beside its f32.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exact {
+    /// The value of the same operations in real arithmetic.
+    pub value: f64,
+    /// How far a conforming f32 execution may be from it.
+    pub radius: f64,
+    /// How far the value is uncertain: infinite where a number was lost on the way, so that nothing is
+    /// known.
+    pub uncertainty: f64,
+}
+
+/// A derivative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Derivative {
+    /// The derivative in real arithmetic.
+    pub value: f64,
+    /// How far it is uncertain: infinite where something was lost on the way, and nobody can judge it.
+    pub uncertainty: f64,
+}
+
+/// The given gradient of an output: one number for each of its words.
+#[derive(Clone, Copy, Debug)]
+pub struct Seed<'s> {
+    /// The output.
+    pub output: Buffer,
+    /// Derivatives by its elements.
+    pub gradient: &'s [f64],
+}
+
+/// Gradients of all inputs.
+#[derive(Debug)]
+pub struct Gradient {
+    adjoints: Adjoints,
+    /// Of each input the first node and how many there are.
+    inputs: Vec<(Buffer, u32, u32)>,
+    /// Where numbers were lost that the gradients go through: what comes that way is not judged.
+    pub lost: Vec<Place>,
+    /// Elements of outputs with a derivative whose own number was lost: nothing is judged that goes
+    /// through them.
+    pub unknown: Vec<(Buffer, usize)>,
+}
+
+/// What an operand of an instruction contributes to a derivative: it would be less by `value` without.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contribution {
+    /// The instruction.
+    pub place: Place,
+    /// The operand, from 0.
+    pub operand: u8,
+    /// The sum over all of its executions.
+    pub value: f64,
+}
+
+/// Why an answer cannot be given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShadowError {
+    /// Inputs were named and gradients asked for without a tape.
+    #[error(
+        "no launch on this memory was followed with a tape: set Observers::shadow to Shadowing::Tape"
+    )]
+    NoTape,
+    /// Not as many numbers as words.
+    #[error("{found} numbers for a buffer of {words} words")]
+    Length {
+        /// Words of the buffer.
+        words: usize,
+        /// Numbers given.
+        found: usize,
+    },
+    /// A value that the f32 beside it is not the rounding of.
+    #[error("the value {value} of element {element} is not what its f32 was rounded from")]
+    Value {
+        /// The element.
+        element: usize,
+        /// Its value.
+        value: String,
+    },
+    /// The buffer was not named as an input.
+    #[error("the buffer is not an input of the tape: name it with differentiate before the launch")]
+    NoInput,
+}
+
+impl DeviceMemory {
+    /// A launch begins: gives it what is kept, made if floats are followed for the first time.
+    pub(crate) fn begin_following(
+        &mut self,
+        kernel: &Kernel,
+        shadowing: Shadowing,
+    ) -> Result<Option<Box<Journal>>, LaunchError> {
+        let tape = match shadowing {
+            Shadowing::Off => return Ok(None),
+            Shadowing::Values => None,
+            Shadowing::Tape { bytes } => Some(bytes),
+        };
+        let mut journal = self.journal.take().unwrap_or_else(|| Box::new(Journal::new(tape)));
+        for segment in self.segments_mut() {
+            cells_of(segment);
+        }
+        if let Some(bytes) = tape {
+            journal.with_tape(bytes);
+        }
+        if journal.begin(kernel) {
+            return Ok(Some(journal));
+        }
+        self.journal = Some(journal);
+        Err(LaunchError::Instructions)
+    }
+
+    /// A launch has ended. Whether its tape was too small.
+    pub(crate) fn end_following(&mut self, journal: Option<Box<Journal>>) -> bool {
+        let Some(journal) = journal else { return false };
+        let full = journal.is_full();
+        self.journal = Some(journal);
+        full
+    }
+
+    /// Begins to follow floats anew: forgets what earlier launches computed. `tape`: the bytes that a tape
+    /// may take, or none for values alone.
+    pub fn follow(&mut self, tape: Option<u64>) {
+        self.journal = Some(Box::new(Journal::new(tape)));
+        self.segments_mut().for_each(|segment| segment.cells = Some(Box::default()));
+    }
+
+    /// Gives the words of a buffer exact values, of which they are the roundings to f32. Without it they are
+    /// what their f32 are.
+    ///
+    /// # Errors
+    /// Not as many values as words, or a value that is not within half a unit in the last place of its f32.
+    pub fn set_exact(&mut self, buffer: Buffer, values: &[f64]) -> Result<(), ShadowError> {
+        let Some(segment) = self.segment_of(buffer) else { return Ok(()) };
+        let words = segment.words.len();
+        if values.len() != words {
+            return Err(ShadowError::Length { words, found: values.len() });
+        }
+        for (element, &value) in values.iter().enumerate() {
+            let bits = segment.words[element];
+            let single = f32::from_bits(bits);
+            let half_unit = 0.5 * f64::from(single.abs().next_up() - single.abs());
+            let distance = (f64::from(single) - value).abs();
+            if !(distance <= half_unit) {
+                return Err(ShadowError::Value { element, value: value.to_string() });
+            }
+            let shadow = Shadow { x: value, r: up(distance), c: 0.0, n: UNRECORDED };
+            cells_of(segment).set(element, bits, Word::Float(shadow));
+        }
+        Ok(())
+    }
+
+    /// A host has made the words of a buffer from exact ones: each may be half a unit in its last place
+    /// from what it stands for.
+    pub fn set_rounded(&mut self, buffer: Buffer) {
+        let Some(segment) = self.segment_of(buffer) else { return };
+        for element in 0..segment.words.len() {
+            let bits = segment.words[element];
+            let single = f32::from_bits(bits);
+            let half_unit = up(0.5 * f64::from(single.abs().next_up() - single.abs()));
+            let shadow = Shadow { r: half_unit, c: half_unit, ..Shadow::single(bits) };
+            let beside = if single.is_finite() { Word::Float(shadow) } else { Word::None };
+            cells_of(segment).set(element, bits, beside);
+        }
+    }
+
+    /// Makes the words of a buffer inputs of the tape: [`gradient`](Self::gradient) then has their
+    /// derivatives. They keep exact values that they were given before.
+    ///
+    /// # Errors
+    /// There is no tape: see [`follow`](Self::follow).
+    pub fn differentiate(&mut self, buffer: Buffer) -> Result<(), ShadowError> {
+        let mut journal = self.journal.take();
+        let tape = journal.as_mut().and_then(|journal| journal.tape.as_mut());
+        let result = match (tape, self.segment_of(buffer)) {
+            (None, _) => Err(ShadowError::NoTape),
+            (Some(_), None) => Ok(()),
+            (Some(tape), Some(segment)) => {
+                let shadows: Vec<Shadow> =
+                    (0..segment.words.len()).map(|at| shadow_of(segment, at)).collect();
+                let (x, c): (Vec<_>, Vec<_>) =
+                    shadows.iter().map(|shadow| (shadow.x, shadow.c)).unzip();
+                let first = tape.input(buffer.index(), &x, &c);
+                for (at, (shadow, n)) in shadows.into_iter().zip(first..).enumerate() {
+                    let bits = segment.words[at];
+                    cells_of(segment).set(at, bits, Word::Float(Shadow { n, ..shadow }));
+                }
+                Ok(())
+            }
+        };
+        self.journal = journal;
+        result
+    }
+
+    /// What is known of each word of a buffer as an f32.
+    #[must_use]
+    pub fn exact(&self, buffer: Buffer) -> Vec<Exact> {
+        let Some(segment) = self.segment_at(buffer) else { return Vec::new() };
+        let exact = |at| {
+            let Shadow { x, r, c, .. } = shadow_of(segment, at);
+            Exact { value: x, radius: f64::from(r), uncertainty: f64::from(c) }
+        };
+        (0..segment.words.len()).map(exact).collect()
+    }
+
+    /// Sweeps back from outputs to all inputs.
+    ///
+    /// # Errors
+    /// There is no tape, or a seed has not as many numbers as its output has words.
+    pub fn gradient(&self, seeds: &[Seed<'_>]) -> Result<Gradient, ShadowError> {
+        let journal = self.journal.as_deref().ok_or(ShadowError::NoTape)?;
+        let tape = journal.tape.as_ref().ok_or(ShadowError::NoTape)?;
+        let (mut nodes, mut unknown) = (Vec::new(), Vec::new());
+        for seed in seeds {
+            let Some(segment) = self.segment_at(seed.output) else { continue };
+            let (words, found) = (segment.words.len(), seed.gradient.len());
+            if words != found {
+                return Err(ShadowError::Length { words, found });
+            }
+            for (at, &derivative) in seed.gradient.iter().enumerate() {
+                let (shadow, factor) = factored(segment, at);
+                nodes.push((shadow.n, derivative * factor));
+                if derivative != 0.0 && shadow.n == UNRECORDED && shadow.c == f32::INFINITY {
+                    unknown.push((seed.output, at));
+                }
+            }
+        }
+        let adjoints = tape.sweep(&nodes);
+        let lost = adjoints.lost.iter().map(|&place| journal.place_of(place)).collect();
+        let input = |input: &super::tape::Input| {
+            (Buffer::of_index(input.segment), input.first, input.count)
+        };
+        Ok(Gradient { inputs: tape.inputs().iter().map(input).collect(), adjoints, lost, unknown })
+    }
+
+    /// What each operand contributes to the derivative by an element of an input, the largest first.
+    ///
+    /// # Errors
+    /// There is no tape, or the buffer is no input.
+    pub fn contributions(
+        &self,
+        gradient: &Gradient,
+        input: Buffer,
+        element: usize,
+    ) -> Result<Vec<Contribution>, ShadowError> {
+        let journal = self.journal.as_deref().ok_or(ShadowError::NoTape)?;
+        let tape = journal.tape.as_ref().ok_or(ShadowError::NoTape)?;
+        let node = gradient.node(input, element).ok_or(ShadowError::NoInput)?;
+        let all = tape.contributions(&gradient.adjoints, node);
+        let named = all.into_iter().map(|(by, value)| Contribution {
+            place: journal.place_of(by.place),
+            operand: by.operand,
+            value,
+        });
+        let mut named: Vec<_> = named.collect();
+        named.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+        Ok(named)
+    }
+
+    /// Where numbers began anew, and why.
+    #[must_use]
+    pub fn losses(&self) -> Vec<Lost> {
+        self.journal.as_deref().map_or(Vec::new(), Journal::losses)
+    }
+
+    /// What floats decided, by instruction.
+    #[must_use]
+    pub fn decisions(&self) -> Vec<(Place, Decided)> {
+        self.journal.as_deref().map_or(Vec::new(), Journal::decisions)
+    }
+
+    /// Functions of CUDA's library that were followed as the polynomials which a compiler put in their
+    /// place: their derivatives are uncertain by some 1e-6. [`MARKERS`](super::MARKERS) makes them exact.
+    pub fn polynomials(&self) -> impl Iterator<Item = &'static str> {
+        self.journal.iter().flat_map(|journal| journal.polynomials.iter().copied())
+    }
+
+    /// Nodes of the tape, and the bytes that it takes.
+    #[must_use]
+    pub fn tape_size(&self) -> (usize, u64) {
+        let tape = self.journal.as_deref().and_then(|journal| journal.tape.as_ref());
+        tape.map_or((0, 0), |tape| (tape.nodes(), tape.bytes()))
+    }
+}
+
+impl Gradient {
+    /// The derivatives by the words of an input; `None` for a buffer that is none.
+    #[must_use]
+    pub fn of(&self, input: Buffer) -> Option<Vec<Derivative>> {
+        let (_, first, count) = self.inputs.iter().rfind(|(buffer, ..)| *buffer == input)?;
+        let (first, count) = (*first as usize, *count as usize);
+        let derivative = |n: usize| Derivative {
+            value: self.adjoints.values[n],
+            uncertainty: self.adjoints.doubts[n],
+        };
+        Some((first..first + count).map(derivative).collect())
+    }
+
+    fn node(&self, input: Buffer, element: usize) -> Option<u32> {
+        let (_, first, count) = self.inputs.iter().rfind(|(buffer, ..)| *buffer == input)?;
+        let element = u32::try_from(element).ok().filter(|element| element < count)?;
+        Some(first + element)
+    }
+}
+
+/// The cells of a segment, made if there are none.
+fn cells_of(segment: &mut Segment) -> &mut Cells {
+    segment.cells.get_or_insert_with(Box::default)
+}
+
+/// A word as an f32. What is none any more, though it came from one, is uncertain without bound.
+fn shadow_of(segment: &Segment, at: usize) -> Shadow {
+    let (shadow, factor) = factored(segment, at);
+    let [r, c] = [shadow.r, shadow.c].map(|radius| up(f64::from(radius) * factor.abs()));
+    Shadow { x: shadow.x * factor, r, c, n: shadow.n }
+}
+
+/// The float that a word came from, and the factor between both.
+fn factored(segment: &Segment, at: usize) -> (Shadow, f64) {
+    let bits = segment.words[at];
+    let single = Shadow::single(bits);
+    let unknown = (Shadow { c: f32::INFINITY, ..single }, 1.0);
+    let Some(cells) = &segment.cells else { return (single, 1.0) };
+    match cells.get(at, bits) {
+        (Word::None, false) => (single, 1.0),
+        (Word::Float(shadow), _) => (shadow, 1.0),
+        (Word::Refers(source), _) => {
+            power_of_two(source.bits, bits).map_or(unknown, |factor| (source.shadow, factor))
+        }
+        (Word::None, true)
+        | (Word::Narrow(_) | Word::Halves(_) | Word::Count(_) | Word::Part(_), _) => unknown,
+    }
+}

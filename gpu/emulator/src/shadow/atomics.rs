@@ -1,0 +1,281 @@
+//! Atomics: sums of floats in any order, and exchanges.
+//!
+//! A sum has the exact sum of its terms, their radii added up, and gamma(m - 1) times the sum of their
+//! magnitudes, which bounds what m terms lose in any order (Higham, "Accuracy and Stability of Numerical
+//! Algorithms", 4.2). Flushing of subnormal partial sums is added for each.
+//!
+//! A loop of compare-and-exchange has an ABA of shadows: a term below half a unit in the last place leaves
+//! the bits as they were, so that another lane's exchange succeeds with an old value whose shadow is
+//! older. What the exchange leaves is then its own number, plus what the memory's is ahead of the
+//! expected one.
+
+use super::super::ir::{Atomic, AtomicOp, NarrowFormat, Number, SINK};
+use super::super::rare::value_of;
+use super::super::registers::{Bits, Registers};
+use super::bits::Integers;
+use super::cells::{Cells, Terms};
+use super::journal::Journal;
+use super::number::{Shadow, Wide, Word, up};
+use super::registers::Beside;
+use super::table::accuracy::Accuracy;
+use super::table::{Function, UNIT};
+use super::tape::Flags;
+use super::wides::halves;
+
+/// A word that an atomic changes, and what it holds.
+pub(crate) struct Cell<'c> {
+    pub(crate) cells: &'c mut Cells,
+    pub(crate) word: usize,
+    pub(crate) bits: u32,
+}
+
+/// The operations of `lanes` at one word, one after the other; `combine` is what each does. Gives the
+/// word's new value.
+pub(crate) fn update(
+    journal: &mut Journal,
+    r: &mut Registers,
+    (a, element, lanes): (&Atomic, usize, u32),
+    cell: Cell<'_>,
+    poisoned: bool,
+    combine: impl Fn(u32, u32, u32) -> u32,
+) -> u32 {
+    let Cell { cells, word, bits: mut value } = cell;
+    let Some(mut beside) = r.beside.take() else { return value };
+    let (operands, result) = (a.operands[element], a.results[element]);
+    for lane in Bits(lanes) {
+        let operand = r.words.get(operands)[lane];
+        let swap = if a.swap == SINK { 0 } else { r.words.get(a.swap)[lane] };
+        let old = value;
+        value = combine(old, operand, swap);
+        let (before, _) = cells.get(word, old);
+        let bits = [old, operand, swap, value];
+        let step = Step { lane, bits, before };
+        let slots = [operands, a.swap];
+        journal.atomic(&mut beside, a.op, slots, (cells, word), &step);
+        if result != SINK {
+            r.words.set_lane(result, lane, old, poisoned);
+            beside.set_word(result, lane, before);
+        }
+    }
+    r.beside = Some(beside);
+    value
+}
+
+/// One lane's operation.
+struct Step {
+    lane: usize,
+    /// Old value, operand, what is exchanged for it, new value.
+    bits: [u32; 4],
+    /// What is beside the old value.
+    before: Word,
+}
+
+impl Journal {
+    fn atomic(
+        &mut self,
+        beside: &mut Beside,
+        op: AtomicOp,
+        [operands, swap]: [u16; 2],
+        (cells, word): (&mut Cells, usize),
+        step: &Step,
+    ) {
+        let &Step { lane, bits: [old, operand, _, new], before } = step;
+        let own = beside.leaving(lane, self.word(beside, operands, lane));
+        let after = match op {
+            AtomicOp::AddFloat => {
+                let term = self.float(own, operand);
+                let (base, terms) = match cells.sum(word, old) {
+                    Some(sum) => sum,
+                    None => (self.float(before, old), Terms::default()),
+                };
+                let (sum, terms) = self.add((base, terms), term);
+                // What lies further from the sum than any order can bring it is none: an overflow.
+                let value = f64::from(f32::from_bits(new));
+                if !((value - sum.x).abs() <= f64::from(sum.r) + terms.rounding()) {
+                    let lost = self.restart(&[base, term], sum.x, new);
+                    return cells.set(word, new, lost);
+                }
+                return cells.set_sum(word, new, sum, terms);
+            }
+            AtomicOp::AddPair(format) => {
+                self.add_pair(format, [(before, old), (own, operand)], new)
+            }
+            AtomicOp::Exchange => own,
+            AtomicOp::CompareExchange if old == operand => {
+                let swap = beside.leaving(lane, self.word(beside, swap, lane));
+                self.exchanged(before, own, swap, old)
+            }
+            AtomicOp::CompareExchange => before,
+            AtomicOp::Add => self.integer(Integers::Add, &[(before, old), (own, operand)], new),
+            AtomicOp::And => self.integer(Integers::And, &[(before, old), (own, operand)], new),
+            AtomicOp::MinS | AtomicOp::MinU | AtomicOp::MaxS | AtomicOp::MaxU => {
+                self.integer(Integers::Extreme, &[(before, old), (own, operand)], new)
+            }
+            AtomicOp::Increment | AtomicOp::Decrement | AtomicOp::Or | AtomicOp::Xor => {
+                self.integer(Integers::Other, &[(before, old), (own, operand)], new)
+            }
+        };
+        // Many atomics add up a number of units, be it the only one.
+        let after = match after {
+            Word::Count(mut count) if op == AtomicOp::Add => {
+                count.summed = true;
+                Word::Count(count)
+            }
+            after => after,
+        };
+        cells.set(word, new, after);
+    }
+
+    /// What is beside a register or literal.
+    pub(super) fn word(&self, beside: &Beside, slot: u16, lane: usize) -> Word {
+        match slot.checked_sub(self.registers) {
+            Some(at) => self
+                .literals
+                .get(usize::from(at))
+                .map_or(Word::None, |lanes| Word::Float(lanes.get(0))),
+            None => beside.word(slot, lane),
+        }
+    }
+
+    /// A term is added to a sum.
+    fn add(&mut self, (base, terms): (Shadow, Terms), term: Shadow) -> (Shadow, Terms) {
+        let size = |shadow: &Shadow| shadow.x.abs() + f64::from(shadow.r);
+        let terms = match terms.count {
+            // Nothing is lost by adding to 0.
+            0 if base.x == 0.0 && base.r == 0.0 => Terms { count: 0, magnitude: 0.0 },
+            0 => Terms { count: 1, magnitude: up(size(&base)) },
+            _ => terms,
+        };
+        let magnitude = up(f64::from(terms.magnitude) + size(&term));
+        let terms = Terms { count: terms.count.saturating_add(1), magnitude };
+        let x = base.x + term.x;
+        let r = up(f64::from(base.r) + f64::from(term.r));
+        let c = up(f64::from(base.c) + f64::from(term.c) + UNIT * x.abs());
+        let parents = [Some(&base), Some(&term), None];
+        let n = self.node(Function::Sum, parents, (x, c), Flags::default());
+        (Shadow { x, r, c, n }, terms)
+    }
+
+    /// What is beside a word after an exchange has succeeded.
+    fn exchanged(&mut self, memory: Word, expected: Word, swap: Word, old: u32) -> Word {
+        match (swap, memory, expected) {
+            (Word::Float(swap), Word::Float(_) | Word::None, Word::Float(_) | Word::None) => {
+                let [memory, expected] = [memory, expected].map(|word| self.float(word, old));
+                Word::Float(self.ahead(swap, &memory, &expected))
+            }
+            _ => swap,
+        }
+    }
+
+    /// A number that was computed from an expected value, plus what the memory is ahead of that.
+    fn ahead(&mut self, swap: Shadow, memory: &Shadow, expected: &Shadow) -> Shadow {
+        let ahead = memory.x - expected.x;
+        if memory.n == expected.n && ahead == 0.0 {
+            return swap;
+        }
+        let x = swap.x + ahead;
+        let r = up(f64::from(swap.r) + ahead.abs());
+        let c = [swap.c, memory.c, expected.c].map(f64::from);
+        let c = up(c.iter().sum::<f64>() + 2.0 * UNIT * x.abs());
+        let parents = [Some(&swap), Some(memory), Some(expected)];
+        let n = self.node(Function::Exchanged, parents, (x, c), Flags::default());
+        Shadow { x, r, c, n }
+    }
+
+    /// Two numbers of 16 bits are added to those in a word.
+    fn add_pair(&mut self, format: NarrowFormat, from: [(Word, u32); 2], new: u32) -> Word {
+        let accuracy = narrow_accuracy(format);
+        let halves = [0, 1].map(|half| {
+            let shift = 16 * half;
+            let number = format.number();
+            let operands = from.map(|(word, bits)| {
+                let value = value_of(number, u64::from(bits >> shift & 0xffff));
+                self.half(word, half as usize, value)
+            });
+            let result = value_of(number, u64::from(new >> shift & 0xffff));
+            self.scalar((Function::Sum, accuracy), &operands, false, result)
+        });
+        Word::Halves(halves)
+    }
+
+    /// One of two numbers of 16 bits in a word, whose bits are this value.
+    pub(super) fn half(&mut self, word: Word, half: usize, value: f64) -> Shadow {
+        let plain = Shadow::exact(value);
+        match (word, half) {
+            (Word::Halves(halves), half) => halves[half].unwrap_or(plain),
+            (Word::Narrow(shadow), 0) => shadow,
+            // A literal, whose bits are those of two numbers.
+            (Word::Float(shadow), _) if shadow.is_plain() => plain,
+            (Word::None | Word::Narrow(_), _) => plain,
+            (Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_), _) => {
+                self.begin_anew(value, &[word.source()], super::journal::Loss::Bits)
+            }
+        }
+    }
+}
+
+/// How f16 and bf16 are rounded.
+pub(super) fn narrow_accuracy(format: NarrowFormat) -> Accuracy {
+    match format.number() {
+        // 2^-133 and 2^-24 are the least of them.
+        Number::Bf16 => Accuracy::narrow(8, 2.0_f64.powi(-133)),
+        _ => Accuracy::narrow(11, 2.0_f64.powi(-24)),
+    }
+}
+
+/// A 64-bit integer that an atomic has changed: one of both operands, or a sum of units.
+pub(crate) fn update64(
+    journal: &mut Journal,
+    r: &mut Registers,
+    (a, lane): (&Atomic, usize),
+    (cells, word): (&mut Cells, usize),
+    [old, new]: [u64; 2],
+) {
+    let Some(mut beside) = r.beside.take() else { return };
+    let [low, high] = halves(old);
+    let words = [cells.get(word, low).0, cells.get(word + 1, high).0];
+    let before = Wide::of(words, old);
+    let (operand, swap) = (a.operands[0], a.swap);
+    let own = (beside.wide(operand, lane), r.b64.get(operand)[lane]);
+    let both = [(before, old), own];
+    let after = match a.op {
+        AtomicOp::AddFloat => {
+            let terms = both.map(|(wide, bits)| journal.double(wide, bits));
+            let kind = (Function::Sum, super::wides::DOUBLE);
+            let sum = journal.double_operation(kind, &terms, false, f64::from_bits(new));
+            sum.map_or(Wide::None, Wide::Double)
+        }
+        AtomicOp::Exchange => own.0,
+        AtomicOp::CompareExchange if old == own.1 => match (beside.wide(swap, lane), before, own.0)
+        {
+            (Wide::Double(swap), Wide::Double(memory), Wide::Double(expected)) => {
+                Wide::Double(journal.ahead(swap, &memory, &expected))
+            }
+            (swap, ..) => swap,
+        },
+        AtomicOp::CompareExchange => before,
+        AtomicOp::Add => match journal.wide_integer(Integers::Add, &both, new) {
+            Wide::Count(mut count) => {
+                count.summed = true;
+                Wide::Count(count)
+            }
+            wide => wide,
+        },
+        AtomicOp::And => journal.wide_integer(Integers::And, &both, new),
+        AtomicOp::MinS | AtomicOp::MinU | AtomicOp::MaxS | AtomicOp::MaxU => {
+            journal.wide_integer(Integers::Extreme, &both, new)
+        }
+        AtomicOp::AddPair(_)
+        | AtomicOp::Increment
+        | AtomicOp::Decrement
+        | AtomicOp::Or
+        | AtomicOp::Xor => journal.wide_integer(Integers::Other, &both, new),
+    };
+    for ((at, bits), beside) in halves(new).into_iter().enumerate().zip(after.words(new)) {
+        cells.set(word + at, bits, beside);
+    }
+    if a.results[0] != SINK {
+        beside.set_wide(a.results[0], lane, before);
+    }
+    r.beside = Some(beside);
+}

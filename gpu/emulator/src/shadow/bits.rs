@@ -1,0 +1,269 @@
+//! The rule of bits: what is beside an integer that was computed from floats, and when it is a float
+//! again.
+//!
+//! An integer computed from a float refers to that float. Where it is used as a float:
+//! - with the bits of the source but for sign and exponent, it is the source times that power of two;
+//! - a mantissa of zeros that a mask or shift has made is a constant, and refers to nothing;
+//! - anything else begins anew, without a derivative, and is reported.
+//!
+//! An integer with the bits of an operand is that operand (a maximum of float bits, `x | 0`).
+//!
+//! Floats that were rounded to at least 256 units are numbers of units: they stay so through additions,
+//! subtractions and negations, and a sum of them is a float again where it is converted back.
+
+use super::super::ir::{IntegerBinary, NarrowFormat};
+use super::super::rare::narrow::single;
+use super::journal::{Journal, Loss};
+use super::number::{Count, Shadow, Source, Word, up};
+use super::table::{Function, error};
+use super::tape::Flags;
+
+const MANTISSA: u32 = 0x7f_ffff;
+
+/// The bits of no float: what refers with them is never one again.
+const NO_FLOAT: u32 = 0x7fff_ffff;
+
+/// What an integer operation does, as far as floats in it are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Integers {
+    Add,
+    Subtract,
+    Negate,
+    /// A mask.
+    And,
+    ShiftLeft,
+    ShiftRight,
+    /// The lesser or greater.
+    Extreme,
+    /// Whatever else: the bits of the result say what became of the operands.
+    Other,
+}
+
+impl Integers {
+    pub(super) fn of(op: IntegerBinary) -> Self {
+        match op {
+            IntegerBinary::Add => Self::Add,
+            IntegerBinary::Sub => Self::Subtract,
+            IntegerBinary::And => Self::And,
+            IntegerBinary::Shl => Self::ShiftLeft,
+            IntegerBinary::ShrS | IntegerBinary::ShrU => Self::ShiftRight,
+            IntegerBinary::MinS
+            | IntegerBinary::MinU
+            | IntegerBinary::MaxS
+            | IntegerBinary::MaxU => Self::Extreme,
+            IntegerBinary::MulLo
+            | IntegerBinary::MulHiS
+            | IntegerBinary::MulHiU
+            | IntegerBinary::DivS
+            | IntegerBinary::DivU
+            | IntegerBinary::RemS
+            | IntegerBinary::RemU
+            | IntegerBinary::Or
+            | IntegerBinary::Xor => Self::Other,
+        }
+    }
+}
+
+/// An operand: what is beside it, and its bits.
+pub(super) type Operand = (Word, u32);
+
+/// What is beside a word matters only where its bits do not say it.
+fn relevant((word, _): &Operand) -> bool {
+    match word {
+        Word::None => false,
+        Word::Float(shadow) => !shadow.is_plain(),
+        Word::Narrow(_) | Word::Halves(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => {
+            true
+        }
+    }
+}
+
+/// The source that an operand refers to.
+fn reference((word, bits): &Operand) -> Option<Source<u32>> {
+    match *word {
+        Word::None | Word::Count(Count { summed: false, .. }) => None,
+        Word::Float(shadow) => Some(Source { shadow, bits: *bits }),
+        Word::Refers(source) => Some(source),
+        Word::Narrow(_) | Word::Halves(_) | Word::Count(_) | Word::Part(_) => {
+            word.source().map(|shadow| Source { shadow, bits: NO_FLOAT })
+        }
+    }
+}
+
+impl Journal {
+    /// What is beside the result of an integer operation on words.
+    pub(super) fn integer(&mut self, op: Integers, operands: &[Operand], result: u32) -> Word {
+        if !operands.iter().any(relevant) {
+            return Word::None;
+        }
+        if let Some(counted) = self.counted(op, operands, result) {
+            return counted;
+        }
+        if makes_constant(op, operands) {
+            return Word::None;
+        }
+        if let Some(halves) = halves(op, operands, result) {
+            return halves;
+        }
+        if let Some((same, _)) = operands.iter().find(|o| relevant(o) && o.1 == result) {
+            return *same;
+        }
+        // The other one was taken, of which its bits say all.
+        if op == Integers::Extreme {
+            return Word::None;
+        }
+        let part = operands.iter().find_map(|(word, _)| match word {
+            Word::Part(part) => Some(Word::Part(*part)),
+            _ => None,
+        });
+        let mut all = operands.iter().filter(|o| relevant(o)).filter_map(reference);
+        let first = all.clone().next();
+        let alike = all.find(|source| (source.bits ^ result) & MANTISSA == 0);
+        part.or(alike.or(first).map(Word::Refers)).unwrap_or(Word::None)
+    }
+
+    /// Sums and differences of numbers of units.
+    fn counted(&mut self, op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
+        let counts = operands.iter().filter(|(word, _)| matches!(word, Word::Count(_))).count();
+        if counts == 0 {
+            return None;
+        }
+        let all = operands.iter().map(|(word, bits)| match word {
+            Word::Count(count) => Some(*count),
+            Word::None => {
+                let shadow = Shadow::exact(f64::from(bits.cast_signed()));
+                Some(Count { shadow, summed: false })
+            }
+            _ => None,
+        });
+        let all: Vec<Count> = all.collect::<Option<_>>()?;
+        let count = self.add_counts(op, &all, f64::from(result.cast_signed()))?;
+        Some(Word::Count(count))
+    }
+
+    /// Of an addition, subtraction or negation whose result is this whole number; `None` for other
+    /// operations, and where the integers have wrapped around.
+    pub(super) fn add_counts(&mut self, op: Integers, all: &[Count], result: f64) -> Option<Count> {
+        let (function, x) = match (op, all) {
+            (Integers::Add, [a, b]) => (Function::Sum, a.shadow.x + b.shadow.x),
+            (Integers::Subtract, [a, b]) => (Function::Difference, a.shadow.x - b.shadow.x),
+            (Integers::Negate, [a]) => (Function::Negate, -a.shadow.x),
+            _ => return None,
+        };
+        let r = up(all.iter().map(|count| f64::from(count.shadow.r)).sum());
+        if !((x - result).abs() <= f64::from(r)) {
+            return None;
+        }
+        let own = error(function, x);
+        let c = up(all.iter().map(|count| f64::from(count.shadow.c)).sum::<f64>() + own);
+        let parent = |k: usize| all.get(k).map(|count| &count.shadow);
+        let parents = [parent(0), parent(1), None];
+        let n = self.node(function, parents, (x, c), Flags::default());
+        // A whole number added to one that came from a float makes no sum of it.
+        let from_floats = all.iter().filter(|count| count.shadow.r > 0.0).count();
+        let summed = from_floats > 1 || all.iter().any(|count| count.summed);
+        Some(Count { shadow: Shadow { x, r, c, n }, summed })
+    }
+
+    /// A word used as an f32.
+    pub(super) fn float(&mut self, word: Word, bits: u32) -> Shadow {
+        match word {
+            Word::None => Shadow::single(bits),
+            Word::Float(shadow) => shadow,
+            Word::Refers(source) => match power_of_two(source.bits, bits) {
+                Some(1.0) => source.shadow,
+                Some(factor) => self.scaled(&source.shadow, factor),
+                None => self.anew(bits, &[Some(source.shadow)]),
+            },
+            Word::Narrow(_) | Word::Halves(_) | Word::Count(_) | Word::Part(_) => {
+                self.anew(bits, &[word.source()])
+            }
+        }
+    }
+
+    /// A number times a power of two, or its negative.
+    pub(super) fn scaled(&mut self, shadow: &Shadow, factor: f64) -> Shadow {
+        let x = shadow.x * factor;
+        let [r, c] = [shadow.r, shadow.c].map(|radius| up(f64::from(radius) * factor.abs()));
+        let by = Shadow::exact(factor);
+        let parents = [Some(shadow), Some(&by), None];
+        let n = self.node(Function::Product, parents, (x, c), Flags::default());
+        Shadow { x, r, c, n }
+    }
+
+    fn anew(&mut self, bits: u32, from: &[Option<Shadow>]) -> Shadow {
+        self.begin_anew(f64::from(f32::from_bits(bits)), from, Loss::Bits)
+    }
+
+    /// A word of which the lower half is used as an f16 or bf16.
+    pub(super) fn narrow(&mut self, word: Word, bits: u32, format: NarrowFormat) -> Shadow {
+        let x = f64::from(single(format, false, u64::from(bits & 0xffff)));
+        match word {
+            Word::None => Shadow::exact(x),
+            Word::Narrow(shadow) => shadow,
+            Word::Float(shadow) if shadow.is_plain() => Shadow::exact(x),
+            Word::Halves([low, _]) => low.unwrap_or(Shadow::exact(x)),
+            // The upper half of an f32 is a bf16: it was cut off, and what was cut is lost.
+            Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => {
+                self.begin_anew(x, &[word.source()], Loss::Bits)
+            }
+        }
+    }
+
+    /// An integer that is converted to a float, as the whole number it is. `None` if its bits say all.
+    pub(super) fn converted(&mut self, word: Word, bits: u32, whole: f64) -> Option<Shadow> {
+        match word {
+            Word::None | Word::Count(Count { summed: false, .. }) => None,
+            Word::Count(Count { shadow, summed: true }) => Some(shadow),
+            Word::Float(_) if !relevant(&(word, bits)) => None,
+            Word::Float(_)
+            | Word::Refers(_)
+            | Word::Narrow(_)
+            | Word::Halves(_)
+            | Word::Part(_) => Some(self.begin_anew(whole, &[word.source()], Loss::Bits)),
+        }
+    }
+}
+
+/// The factor between two floats whose bits differ in sign and exponent alone.
+pub(super) fn power_of_two(source: u32, bits: u32) -> Option<f64> {
+    let exponent = |bits: u32| i32::from((bits >> 23 & 0xff) as u8);
+    let (from, to) = (exponent(source), exponent(bits));
+    let normal = |exponent: i32| (1..255).contains(&exponent);
+    let alike = (source ^ bits) & MANTISSA == 0;
+    if !alike || from != to && !(normal(from) && normal(to)) {
+        return None;
+    }
+    let sign = if (source ^ bits) >> 31 == 1 { -1.0 } else { 1.0 };
+    Some(sign * 2.0_f64.powi(to - from))
+}
+
+/// Whether a mask or shift has left nothing of the mantissas: signs, exponents and powers of two.
+fn makes_constant(op: Integers, operands: &[Operand]) -> bool {
+    let [first, second, ..] = operands else { return false };
+    match op {
+        Integers::And => [first, second].iter().any(|o| !relevant(o) && o.1 & MANTISSA == 0),
+        Integers::ShiftLeft | Integers::ShiftRight => second.1 >= 23,
+        Integers::Add
+        | Integers::Subtract
+        | Integers::Negate
+        | Integers::Extreme
+        | Integers::Other => false,
+    }
+}
+
+/// Numbers of 16 bits that a mask or shift takes out of a word, or that change their sign.
+fn halves(op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
+    let half = |shadow: Option<Shadow>| Some(shadow.map_or(Word::None, Word::Narrow));
+    match (op, operands) {
+        (Integers::And, [(Word::Halves([low, _]), _), (Word::None, 0xffff)]) => half(*low),
+        (Integers::ShiftRight, [(Word::Halves([_, high]), _), (Word::None, 16)]) => half(*high),
+        // A bf16 in the upper half of a word is that number as an f32.
+        (Integers::ShiftLeft, [(Word::Narrow(shadow), _), (Word::None, 16)])
+            if (f64::from(f32::from_bits(result)) - shadow.x).abs() <= f64::from(shadow.r) =>
+        {
+            Some(Word::Float(*shadow))
+        }
+        _ => None,
+    }
+}

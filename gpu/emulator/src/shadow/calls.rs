@@ -1,0 +1,146 @@
+//! Calls of functions of CUDA's library, between the markers that [`MARKERS`] puts around them.
+//!
+//! A compiler puts a polynomial in the place of a function, and its derivative is not the function's: that
+//! of tanhf is off by up to 8e-6. A marker is a maximum with what is not a number, which is the other
+//! operand (PTX ISA, "max") and stays where it is. Its payload names the function. Behind the first
+//! marker the operand is a constant, so that nothing inside is followed; at the last one the result has
+//! the function's value at the operand as it was before, and its derivative.
+
+use super::super::registers::{Bits, Registers};
+use super::journal::{Journal, Loss};
+use super::number::{Shadow, Word};
+use super::registers::{Beside, Call};
+use super::table::accuracy::Accuracy;
+use super::table::{Function, Library};
+
+/// A header for CUDA sources: compile with `-include`. Every call of a function of CUDA's library then tells
+/// where it begins and ends.
+pub const MARKERS: &str = include_str!("functions/markers.cuh");
+
+/// The upper halves of the payloads: where a call begins and where it ends.
+const BEGIN: u32 = 0x7fc1;
+const END: u32 = 0x7fc2;
+
+/// A marker.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Marker {
+    Begin { function: u8, operand: u8 },
+    End { function: u8 },
+}
+
+impl Marker {
+    /// The marker that an operand's bits are.
+    pub(super) fn of(bits: u32) -> Option<Self> {
+        let [function, operand, ..] = bits.to_le_bytes();
+        match bits >> 16 {
+            BEGIN => Some(Self::Begin { function, operand }),
+            END => Some(Self::End { function }),
+            _ => None,
+        }
+    }
+}
+
+/// Units in the last place that CUDA allows (CUDA C++ Programming Guide 12.4, "Mathematical Functions",
+/// table of single precision).
+fn documented(function: Library) -> f64 {
+    match function {
+        Library::Log1p
+        | Library::Expm1
+        | Library::Ln
+        | Library::Log2
+        | Library::Cbrt
+        | Library::ReciprocalCbrt
+        | Library::SinPi
+        | Library::CosPi => 1.0,
+        Library::Exp
+        | Library::Exp2
+        | Library::Exp10
+        | Library::Log10
+        | Library::Sin
+        | Library::Cos
+        | Library::Asin
+        | Library::Acos
+        | Library::Atan
+        | Library::Cosh
+        | Library::Tanh
+        | Library::Erf
+        | Library::ReciprocalHypot => 2.0,
+        Library::Atan2 | Library::Sinh | Library::Asinh | Library::Atanh | Library::Hypot => 3.0,
+        Library::Tan | Library::Acosh | Library::Power | Library::Erfc => 4.0,
+        Library::NormCdf => 5.0,
+        // Outside an interval around its zeros, where the absolute error counts.
+        Library::LnGamma => 6.0,
+        Library::Gamma => 11.0,
+    }
+}
+
+impl Journal {
+    /// A marker, which all lanes have.
+    pub(super) fn marker(
+        &mut self,
+        beside: &mut Beside,
+        r: &Registers,
+        active: u32,
+        (marker, d, a): (Marker, u16, u16),
+    ) {
+        for lane in Bits(active) {
+            let operand = self.float(self.word(beside, a, lane), self.words[0][lane]);
+            let word = match marker {
+                Marker::Begin { function, operand: number } => {
+                    begin(beside, lane, (function, number), operand)
+                }
+                Marker::End { function } => {
+                    let result = f64::from(f32::from_bits(r.words.get(d)[lane]));
+                    self.end(beside, lane, function, (operand, result))
+                }
+            };
+            beside.set_word(d, lane, word);
+        }
+    }
+
+    /// The end of a call. One that has not begun is reported, and its result begins anew.
+    fn end(
+        &mut self,
+        beside: &mut Beside,
+        lane: usize,
+        function: u8,
+        (polynomial, result): (Shadow, f64),
+    ) -> Word {
+        let call = beside.calls.get_mut(lane).and_then(Vec::pop);
+        let known = Library::ALL.get(usize::from(function)).copied();
+        let (Some(call), Some(library)) = (call.filter(|call| call.function == function), known)
+        else {
+            return Word::Float(self.begin_anew(result, &[Some(polynomial)], Loss::Unknown));
+        };
+        beside.open = beside.open & !(1 << lane) | u32::from(call.was_open) << lane;
+        let operands = &call.operands[..library.operands()];
+        let function = Function::Library(library);
+        // Half of the units at most of the function's value; what fast versions are off by besides is
+        // taken as it comes, since it is theirs.
+        let model = Accuracy {
+            relative: documented(library) / 8_388_608.0,
+            ..Accuracy::rounded(super::super::ir::Rounding::Nearest)
+        };
+        let at = |k: usize| operands.get(k).map_or(0.0, |shadow| shadow.x);
+        let x = [at(0), at(1), 0.0];
+        let y = super::table::value(function, x);
+        let off = (result - y).abs();
+        let accuracy = Accuracy { absolute: model.absolute + off, correct: false, ..model };
+        let whole = self.scalar((function, accuracy), operands, call.was_open, result);
+        whole.map_or(Word::None, Word::Float)
+    }
+}
+
+/// The begin of a call: inside, the operand is a constant.
+fn begin(beside: &mut Beside, lane: usize, (function, number): (u8, u8), operand: Shadow) -> Word {
+    if beside.calls.len() <= lane {
+        beside.calls.resize_with(lane + 1, Vec::new);
+    }
+    let was_open = beside.open >> lane & 1 == 1;
+    let calls = &mut beside.calls[lane];
+    match calls.last_mut() {
+        Some(call) if number > 0 && call.function == function => call.operands[1] = operand,
+        _ => calls.push(Call { function, operands: [operand; 2], was_open }),
+    }
+    Word::None
+}

@@ -1,0 +1,206 @@
+//! Decisions that floats make: comparisons, choices of the lesser and greater, roundings to whole
+//! numbers.
+//!
+//! A decision is open where the operands' intervals overlap: a conforming execution may decide otherwise.
+//! Equal numbers tie, and are followed as they were decided. A lane that an open comparison or floor
+//! has led somewhere is marked: what it contributes from then on is uncertain as a whole. A rounding
+//! to the nearest whole number marks no lane: it reduces a range, and the next whole number would do.
+
+use super::super::ir::{Compared, FloatBinary, Rounding, Setp, Slot};
+use super::super::registers::{Bits, LANES, Registers};
+use super::calls::Marker;
+use super::floats::read;
+use super::journal::{Decided, Journal};
+use super::number::{Count, Shadow, Word, depends, up};
+use super::registers::{Beside, Lanes};
+use super::table::Function;
+use super::table::accuracy::NORMAL;
+use super::tape::Flags;
+
+/// From so many units on, a float that becomes a whole number is a fixed-point number and no decision.
+const FIXED_POINT: f64 = 256.0;
+
+/// The lanes where a comparison is open, and where it is one of equals.
+fn compared(a: &Lanes, b: &Lanes) -> (u32, u32) {
+    let (mut open, mut ties) = (0, 0);
+    for lane in 0..LANES {
+        let distance = (a.x[lane] - b.x[lane]).abs();
+        let reach = f64::from(a.r[lane]) + f64::from(b.r[lane]);
+        let tie = a.x[lane] == b.x[lane];
+        open |= u32::from(distance <= reach && !tie) << lane;
+        ties |= u32::from(tie) << lane;
+    }
+    (open, ties)
+}
+
+fn counted(active: u32, open: u32, ties: u32) -> Decided {
+    let [all, open, ties] = [active, open, ties].map(|lanes| u64::from(lanes.count_ones()));
+    Decided { all, open, ties }
+}
+
+impl Journal {
+    /// A comparison of two f32 in these slots.
+    pub(super) fn compare(&mut self, beside: &mut Beside, slots: [Slot; 2], active: u32) {
+        for place in slots.into_iter().zip(0..) {
+            self.settle(beside, place, active);
+        }
+        let mut room = self.room.take().unwrap_or_default();
+        let [a, b, _] = read(&mut room.scratch, self, beside, &slots);
+        let (open, ties) = compared(a, b);
+        self.room = Some(room);
+        let (open, ties) = (open & active, ties & active);
+        beside.open |= open;
+        self.decide(counted(active, open, ties));
+    }
+
+    /// `setp`. Integers decide without a shadow: the path is that of the f32.
+    pub(super) fn set_predicate(&mut self, beside: &mut Beside, active: u32, setp: &Setp) {
+        match setp.compared {
+            Compared::Float { .. } => self.compare(beside, [setp.a, setp.b], active),
+            Compared::Double => {
+                for lane in Bits(active) {
+                    let [a, b] = [(setp.a, 0), (setp.b, 1)]
+                        .map(|(slot, k)| self.double(beside.wide(slot, lane), self.wides[k][lane]));
+                    self.compare_two(beside, lane, a, b);
+                }
+            }
+            Compared::Narrow { format, .. } => {
+                for lane in Bits(active) {
+                    let [a, b] = [(setp.a, 0), (setp.b, 1)].map(|(slot, k)| {
+                        self.narrow(beside.word(slot, lane), self.words[k][lane], format)
+                    });
+                    self.compare_two(beside, lane, a, b);
+                }
+            }
+            Compared::Unsigned
+            | Compared::Signed
+            | Compared::Unsigned16
+            | Compared::Signed16
+            | Compared::Unsigned64
+            | Compared::Signed64 => {}
+        }
+    }
+
+    /// A comparison of one lane.
+    pub(super) fn compare_two(&mut self, beside: &mut Beside, lane: usize, a: Shadow, b: Shadow) {
+        let (open, tie) = overlap(&a, &b);
+        beside.open |= u32::from(open) << lane;
+        self.decide(Decided { all: 1, open: u64::from(open), ties: u64::from(tie) });
+    }
+
+    /// min and max of f32.
+    pub(super) fn extreme(
+        &mut self,
+        beside: &mut Beside,
+        r: &Registers,
+        active: u32,
+        (op, flush, [d, a, b]): (FloatBinary, bool, [Slot; 3]),
+    ) {
+        let lane = active.trailing_zeros() as usize & 31;
+        if b >= self.registers
+            && let Some(marker) = Marker::of(self.words[1][lane])
+        {
+            return self.marker(beside, r, active, (marker, d, a));
+        }
+        for place in [a, b].into_iter().zip(0..) {
+            self.settle(beside, place, active);
+        }
+        let mut scratch = [Lanes::NONE; 3];
+        let operands = read(&mut scratch, self, beside, &[a, b]).map(|lanes| *lanes);
+        let greatest = matches!(op, FloatBinary::Max | FloatBinary::MaxNan);
+        for lane in Bits(active) {
+            let values = [0, 1].map(|k| f64::from(f32::from_bits(self.words[k][lane])));
+            let [first, second] = [0, 1].map(|k| operands[k].get(lane));
+            let open = beside.open >> lane & 1 == 1;
+            let result = r.words.get(d)[lane];
+            let word = if f32::from_bits(result).is_nan() {
+                self.restart(&[first, second], f64::NAN, result)
+            } else {
+                Word::Float(self.chosen((values, greatest, flush), [first, second], open))
+            };
+            beside.set_word(d, lane, word);
+        }
+    }
+
+    /// What is beside the lesser or greater of two numbers, of which one at least is a number.
+    pub(super) fn chosen(
+        &mut self,
+        ([a, b], greatest, flush): ([f64; 2], bool, bool),
+        [first, second]: [Shadow; 2],
+        open: bool,
+    ) -> Shadow {
+        let takes_first = b.is_nan() || if greatest { a >= b } else { a <= b };
+        let (mut taken, other) = if takes_first { (first, second) } else { (second, first) };
+        if flush && taken.x.abs() < NORMAL + f64::from(taken.r) && taken.x != 0.0 {
+            taken.r = up(f64::from(taken.r) + NORMAL);
+        }
+        if a.is_nan() || b.is_nan() {
+            return taken;
+        }
+        let (undecided, tie) = overlap(&taken, &other);
+        self.decide(Decided { all: 1, open: u64::from(undecided), ties: u64::from(tie) });
+        if !undecided {
+            return taken;
+        }
+        // Whichever of both it is in real arithmetic: no further away than the other is.
+        let c = up(f64::from(taken.c.max(other.c)) + (taken.x - other.x).abs());
+        let flags = Flags { open, undecided };
+        let n =
+            self.node(Function::Chosen, [Some(&taken), Some(&other), None], (taken.x, c), flags);
+        Shadow { r: taken.r.max(other.r), c, n, ..taken }
+    }
+
+    /// A rounding to a whole number: the decision.
+    pub(super) fn round(
+        &mut self,
+        beside: &mut Beside,
+        lane: usize,
+        a: &Shadow,
+        rounding: Rounding,
+    ) {
+        let whole = |x: f64| match rounding {
+            Rounding::Nearest => x.round_ties_even(),
+            Rounding::Zero => x.trunc(),
+            Rounding::Down => x.floor(),
+            Rounding::Up => x.ceil(),
+        };
+        let r = f64::from(a.r);
+        let open = whole(a.x - r) != whole(a.x + r);
+        // The end of an interval, which a number on it belongs to.
+        let tie = open && a.x.fract() == 0.0;
+        let open = open && !tie;
+        if rounding != Rounding::Nearest {
+            beside.open |= u32::from(open) << lane;
+        }
+        self.decide(Decided { all: 1, open: u64::from(open), ties: u64::from(tie) });
+    }
+
+    /// A float becomes a whole number: a decision, or from [`FIXED_POINT`] on a number of units.
+    pub(super) fn whole(
+        &mut self,
+        beside: &mut Beside,
+        (lane, a): (usize, Shadow),
+        rounding: Rounding,
+        result: f64,
+    ) -> Option<Count> {
+        if a.x.abs() < FIXED_POINT {
+            self.round(beside, lane, &a, rounding);
+            return None;
+        }
+        let rounded = match rounding {
+            Rounding::Nearest => 0.5,
+            Rounding::Zero | Rounding::Down | Rounding::Up => 1.0,
+        };
+        let r = up(f64::from(a.r) + rounded);
+        // What saturates is no number of units any more.
+        let within = (a.x - result).abs() <= f64::from(r);
+        let plain = !depends(a.n) && a.r == 0.0 && a.c == 0.0 && a.x == result;
+        (within && !plain).then_some(Count { shadow: Shadow { r, ..a }, summed: false })
+    }
+}
+
+/// Whether rounding leaves open how two numbers compare, and whether they are equal.
+fn overlap(a: &Shadow, b: &Shadow) -> (bool, bool) {
+    let tie = a.x == b.x;
+    ((a.x - b.x).abs() <= f64::from(a.r) + f64::from(b.r) && !tie, tie)
+}

@@ -1,0 +1,117 @@
+"""Writes `markers.cuh` and, with NVRTC, the kernels of the tests beside it.
+
+    python3 header.py [libnvrtc.so]
+
+The numbers of functions are those of `Library` in `../table/library.rs`.
+"""
+import ctypes
+import pathlib
+import sys
+
+ONE = """expf exp10f expm1f logf log10f log1pf sinf cosf tanf sinpif cospif asinf acosf atanf sinhf coshf tanhf
+asinhf acoshf atanhf erff erfcf normcdff lgammaf tgammaf cbrtf rcbrtf exp2f log2f""".split()
+TWO = "powf atan2f hypotf rhypotf".split()
+# C++'s names of the same, of which those for double stay as they are.
+PLAIN = """exp exp10 expm1 log log10 log1p sin cos tan sinpi cospi asin acos atan sinh cosh tanh asinh acosh
+atanh erf erfc normcdf lgamma tgamma cbrt rcbrt exp2 log2""".split()
+HERE = pathlib.Path(__file__).parent
+
+
+def header():
+    lines = ["""// Tells splatcheck's emulator where a function of CUDA's library begins and ends, so that its shadow is
+// that of the function, and not of the polynomial that the compiler puts in its place. Compile with
+// `-include markers.cuh` (nvcc, clang) or `--pre-include=markers.cuh` (NVRTC). On a device the markers do
+// nothing: a maximum with what is not a number is the other operand. Written by header.py.
+#ifndef SPLATCHECK_MARKERS
+#define SPLATCHECK_MARKERS
+#if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
+"""]
+    add = lines.append
+
+    def marker(name, bits):
+        add(f"""static __device__ __forceinline__ float splatcheck_{name}(float x) {{
+    float y;
+    asm volatile("max.f32 %0, %1, 0f{bits:08X};" : "=f"(y) : "f"(x));
+    return y;
+}}
+""")
+
+    for k, name in enumerate(ONE + TWO):
+        marker(f"begin_{name}", 0x7FC10000 | k)
+        if name in TWO:
+            marker(f"second_{name}", 0x7FC10100 | k)
+        marker(f"end_{name}", 0x7FC20000 | k)
+        if name in TWO:
+            add(f"""static __device__ __forceinline__ float splatcheck_{name}(float a, float b) {{
+    float first = splatcheck_begin_{name}(a), second = splatcheck_second_{name}(b);
+    return splatcheck_end_{name}({name}(first, second));
+}}
+""")
+        else:
+            add(f"""static __device__ __forceinline__ float splatcheck_{name}(float a) {{
+    return splatcheck_end_{name}({name}(splatcheck_begin_{name}(a)));
+}}
+""")
+    add("""static __device__ __forceinline__ void splatcheck_sincosf(float a, float* s, float* c) {
+    float sine, cosine;
+    sincosf(splatcheck_begin_sinf(a), &sine, &cosine);
+    *s = splatcheck_end_sinf(sine);
+    splatcheck_begin_cosf(a);
+    *c = splatcheck_end_cosf(cosine);
+}
+""")
+    for name in PLAIN:
+        add(f"static __device__ __forceinline__ float splatcheck_{name}(float a) {{ return splatcheck_{name}f(a); }}\n")
+        add(f"static __device__ __forceinline__ double splatcheck_{name}(double a) {{ return {name}(a); }}\n")
+    for name in ONE + TWO:
+        add(f"#define {name} splatcheck_{name}\n")
+    add("#define sincosf splatcheck_sincosf\n")
+    for name in PLAIN:
+        add(f"#define {name} splatcheck_{name}\n")
+    add("#endif\n#endif\n")
+    (HERE / "markers.cuh").write_text("".join(lines))
+
+
+def kernels(library):
+    nvrtc = ctypes.CDLL(library)
+    text = ['extern "C" {\n']
+    signature = "(const float* input, float* output) {\n    int i = threadIdx.x;\n    float x = input[i];\n"
+    for name in ONE:
+        text.append(f"__global__ void k_{name}{signature}    output[i] = {name}(x);\n}}\n")
+    for name in TWO:
+        text.append(f"__global__ void k_{name}{signature}    output[i] = {name}(x, 1.7f);\n}}\n")
+    text.append(f"__global__ void k_rsqrtf{signature}    output[i] = rsqrtf(x);\n}}\n")
+    text.append(f"__global__ void k_sincosf{signature}    float s, c;\n    sincosf(x, &s, &c);\n    output[i] = s * c;\n}}\n")
+    text.append("}\n")
+    source = "".join(text)
+    for name, marked, options in (
+        ("bare", False, []),
+        ("bare_fast", False, ["--use_fast_math"]),
+        ("marked", True, []),
+        ("marked_fast", True, ["--use_fast_math"]),
+    ):
+        whole = (HERE / "markers.cuh").read_text() + source if marked else source
+        (HERE / f"{name}.ptx").write_text(compile_text(nvrtc, whole, options))
+
+
+def compile_text(nvrtc, source, options):
+    program = ctypes.c_void_p()
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"k.cu", 0, None, None) == 0
+    options = ["--gpu-architecture=compute_75", "--std=c++17", *options]
+    array = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
+    result = nvrtc.nvrtcCompileProgram(program, len(options), array)
+    size = ctypes.c_size_t()
+    if result:
+        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        nvrtc.nvrtcGetProgramLog(program, log)
+        sys.exit(log.value.decode())
+    nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size))
+    ptx = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetPTX(program, ptx)
+    return ptx.value.decode()
+
+
+header()
+if len(sys.argv) > 1:
+    kernels(sys.argv[1])

@@ -1,0 +1,590 @@
+// Tells splatcheck's emulator where a function of CUDA's library begins and ends, so that its shadow is
+// that of the function, and not of the polynomial that the compiler puts in its place. Compile with
+// `-include markers.cuh` (nvcc, clang) or `--pre-include=markers.cuh` (NVRTC). On a device the markers do
+// nothing: a maximum with what is not a number is the other operand. Written by header.py.
+#ifndef SPLATCHECK_MARKERS
+#define SPLATCHECK_MARKERS
+#if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
+static __device__ __forceinline__ float splatcheck_begin_expf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10000;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_expf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20000;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_expf(float a) {
+    return splatcheck_end_expf(expf(splatcheck_begin_expf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_exp10f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10001;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_exp10f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20001;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_exp10f(float a) {
+    return splatcheck_end_exp10f(exp10f(splatcheck_begin_exp10f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_expm1f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10002;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_expm1f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20002;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_expm1f(float a) {
+    return splatcheck_end_expm1f(expm1f(splatcheck_begin_expm1f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_logf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10003;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_logf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20003;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_logf(float a) {
+    return splatcheck_end_logf(logf(splatcheck_begin_logf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_log10f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10004;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_log10f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20004;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_log10f(float a) {
+    return splatcheck_end_log10f(log10f(splatcheck_begin_log10f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_log1pf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10005;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_log1pf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20005;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_log1pf(float a) {
+    return splatcheck_end_log1pf(log1pf(splatcheck_begin_log1pf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_sinf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10006;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_sinf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20006;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_sinf(float a) {
+    return splatcheck_end_sinf(sinf(splatcheck_begin_sinf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_cosf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10007;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_cosf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20007;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_cosf(float a) {
+    return splatcheck_end_cosf(cosf(splatcheck_begin_cosf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_tanf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10008;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_tanf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20008;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_tanf(float a) {
+    return splatcheck_end_tanf(tanf(splatcheck_begin_tanf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_sinpif(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10009;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_sinpif(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20009;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_sinpif(float a) {
+    return splatcheck_end_sinpif(sinpif(splatcheck_begin_sinpif(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_cospif(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1000A;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_cospif(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2000A;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_cospif(float a) {
+    return splatcheck_end_cospif(cospif(splatcheck_begin_cospif(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_asinf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1000B;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_asinf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2000B;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_asinf(float a) {
+    return splatcheck_end_asinf(asinf(splatcheck_begin_asinf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_acosf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1000C;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_acosf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2000C;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_acosf(float a) {
+    return splatcheck_end_acosf(acosf(splatcheck_begin_acosf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_atanf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1000D;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_atanf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2000D;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_atanf(float a) {
+    return splatcheck_end_atanf(atanf(splatcheck_begin_atanf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_sinhf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1000E;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_sinhf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2000E;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_sinhf(float a) {
+    return splatcheck_end_sinhf(sinhf(splatcheck_begin_sinhf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_coshf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1000F;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_coshf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2000F;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_coshf(float a) {
+    return splatcheck_end_coshf(coshf(splatcheck_begin_coshf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_tanhf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10010;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_tanhf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20010;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_tanhf(float a) {
+    return splatcheck_end_tanhf(tanhf(splatcheck_begin_tanhf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_asinhf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10011;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_asinhf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20011;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_asinhf(float a) {
+    return splatcheck_end_asinhf(asinhf(splatcheck_begin_asinhf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_acoshf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10012;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_acoshf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20012;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_acoshf(float a) {
+    return splatcheck_end_acoshf(acoshf(splatcheck_begin_acoshf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_atanhf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10013;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_atanhf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20013;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_atanhf(float a) {
+    return splatcheck_end_atanhf(atanhf(splatcheck_begin_atanhf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_erff(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10014;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_erff(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20014;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_erff(float a) {
+    return splatcheck_end_erff(erff(splatcheck_begin_erff(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_erfcf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10015;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_erfcf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20015;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_erfcf(float a) {
+    return splatcheck_end_erfcf(erfcf(splatcheck_begin_erfcf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_normcdff(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10016;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_normcdff(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20016;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_normcdff(float a) {
+    return splatcheck_end_normcdff(normcdff(splatcheck_begin_normcdff(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_lgammaf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10017;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_lgammaf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20017;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_lgammaf(float a) {
+    return splatcheck_end_lgammaf(lgammaf(splatcheck_begin_lgammaf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_tgammaf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10018;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_tgammaf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20018;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_tgammaf(float a) {
+    return splatcheck_end_tgammaf(tgammaf(splatcheck_begin_tgammaf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_cbrtf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10019;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_cbrtf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20019;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_cbrtf(float a) {
+    return splatcheck_end_cbrtf(cbrtf(splatcheck_begin_cbrtf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_rcbrtf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1001A;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_rcbrtf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2001A;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_rcbrtf(float a) {
+    return splatcheck_end_rcbrtf(rcbrtf(splatcheck_begin_rcbrtf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_exp2f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1001B;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_exp2f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2001B;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_exp2f(float a) {
+    return splatcheck_end_exp2f(exp2f(splatcheck_begin_exp2f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_log2f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1001C;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_log2f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2001C;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_log2f(float a) {
+    return splatcheck_end_log2f(log2f(splatcheck_begin_log2f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_powf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1001D;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_second_powf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1011D;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_powf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2001D;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_powf(float a, float b) {
+    float first = splatcheck_begin_powf(a), second = splatcheck_second_powf(b);
+    return splatcheck_end_powf(powf(first, second));
+}
+static __device__ __forceinline__ float splatcheck_begin_atan2f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1001E;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_second_atan2f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1011E;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_atan2f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2001E;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_atan2f(float a, float b) {
+    float first = splatcheck_begin_atan2f(a), second = splatcheck_second_atan2f(b);
+    return splatcheck_end_atan2f(atan2f(first, second));
+}
+static __device__ __forceinline__ float splatcheck_begin_hypotf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1001F;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_second_hypotf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1011F;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_hypotf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2001F;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_hypotf(float a, float b) {
+    float first = splatcheck_begin_hypotf(a), second = splatcheck_second_hypotf(b);
+    return splatcheck_end_hypotf(hypotf(first, second));
+}
+static __device__ __forceinline__ float splatcheck_begin_rhypotf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10020;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_second_rhypotf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10120;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_rhypotf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20020;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_rhypotf(float a, float b) {
+    float first = splatcheck_begin_rhypotf(a), second = splatcheck_second_rhypotf(b);
+    return splatcheck_end_rhypotf(rhypotf(first, second));
+}
+static __device__ __forceinline__ void splatcheck_sincosf(float a, float* s, float* c) {
+    float sine, cosine;
+    sincosf(splatcheck_begin_sinf(a), &sine, &cosine);
+    *s = splatcheck_end_sinf(sine);
+    splatcheck_begin_cosf(a);
+    *c = splatcheck_end_cosf(cosine);
+}
+static __device__ __forceinline__ float splatcheck_exp(float a) { return splatcheck_expf(a); }
+static __device__ __forceinline__ double splatcheck_exp(double a) { return exp(a); }
+static __device__ __forceinline__ float splatcheck_exp10(float a) { return splatcheck_exp10f(a); }
+static __device__ __forceinline__ double splatcheck_exp10(double a) { return exp10(a); }
+static __device__ __forceinline__ float splatcheck_expm1(float a) { return splatcheck_expm1f(a); }
+static __device__ __forceinline__ double splatcheck_expm1(double a) { return expm1(a); }
+static __device__ __forceinline__ float splatcheck_log(float a) { return splatcheck_logf(a); }
+static __device__ __forceinline__ double splatcheck_log(double a) { return log(a); }
+static __device__ __forceinline__ float splatcheck_log10(float a) { return splatcheck_log10f(a); }
+static __device__ __forceinline__ double splatcheck_log10(double a) { return log10(a); }
+static __device__ __forceinline__ float splatcheck_log1p(float a) { return splatcheck_log1pf(a); }
+static __device__ __forceinline__ double splatcheck_log1p(double a) { return log1p(a); }
+static __device__ __forceinline__ float splatcheck_sin(float a) { return splatcheck_sinf(a); }
+static __device__ __forceinline__ double splatcheck_sin(double a) { return sin(a); }
+static __device__ __forceinline__ float splatcheck_cos(float a) { return splatcheck_cosf(a); }
+static __device__ __forceinline__ double splatcheck_cos(double a) { return cos(a); }
+static __device__ __forceinline__ float splatcheck_tan(float a) { return splatcheck_tanf(a); }
+static __device__ __forceinline__ double splatcheck_tan(double a) { return tan(a); }
+static __device__ __forceinline__ float splatcheck_sinpi(float a) { return splatcheck_sinpif(a); }
+static __device__ __forceinline__ double splatcheck_sinpi(double a) { return sinpi(a); }
+static __device__ __forceinline__ float splatcheck_cospi(float a) { return splatcheck_cospif(a); }
+static __device__ __forceinline__ double splatcheck_cospi(double a) { return cospi(a); }
+static __device__ __forceinline__ float splatcheck_asin(float a) { return splatcheck_asinf(a); }
+static __device__ __forceinline__ double splatcheck_asin(double a) { return asin(a); }
+static __device__ __forceinline__ float splatcheck_acos(float a) { return splatcheck_acosf(a); }
+static __device__ __forceinline__ double splatcheck_acos(double a) { return acos(a); }
+static __device__ __forceinline__ float splatcheck_atan(float a) { return splatcheck_atanf(a); }
+static __device__ __forceinline__ double splatcheck_atan(double a) { return atan(a); }
+static __device__ __forceinline__ float splatcheck_sinh(float a) { return splatcheck_sinhf(a); }
+static __device__ __forceinline__ double splatcheck_sinh(double a) { return sinh(a); }
+static __device__ __forceinline__ float splatcheck_cosh(float a) { return splatcheck_coshf(a); }
+static __device__ __forceinline__ double splatcheck_cosh(double a) { return cosh(a); }
+static __device__ __forceinline__ float splatcheck_tanh(float a) { return splatcheck_tanhf(a); }
+static __device__ __forceinline__ double splatcheck_tanh(double a) { return tanh(a); }
+static __device__ __forceinline__ float splatcheck_asinh(float a) { return splatcheck_asinhf(a); }
+static __device__ __forceinline__ double splatcheck_asinh(double a) { return asinh(a); }
+static __device__ __forceinline__ float splatcheck_acosh(float a) { return splatcheck_acoshf(a); }
+static __device__ __forceinline__ double splatcheck_acosh(double a) { return acosh(a); }
+static __device__ __forceinline__ float splatcheck_atanh(float a) { return splatcheck_atanhf(a); }
+static __device__ __forceinline__ double splatcheck_atanh(double a) { return atanh(a); }
+static __device__ __forceinline__ float splatcheck_erf(float a) { return splatcheck_erff(a); }
+static __device__ __forceinline__ double splatcheck_erf(double a) { return erf(a); }
+static __device__ __forceinline__ float splatcheck_erfc(float a) { return splatcheck_erfcf(a); }
+static __device__ __forceinline__ double splatcheck_erfc(double a) { return erfc(a); }
+static __device__ __forceinline__ float splatcheck_normcdf(float a) { return splatcheck_normcdff(a); }
+static __device__ __forceinline__ double splatcheck_normcdf(double a) { return normcdf(a); }
+static __device__ __forceinline__ float splatcheck_lgamma(float a) { return splatcheck_lgammaf(a); }
+static __device__ __forceinline__ double splatcheck_lgamma(double a) { return lgamma(a); }
+static __device__ __forceinline__ float splatcheck_tgamma(float a) { return splatcheck_tgammaf(a); }
+static __device__ __forceinline__ double splatcheck_tgamma(double a) { return tgamma(a); }
+static __device__ __forceinline__ float splatcheck_cbrt(float a) { return splatcheck_cbrtf(a); }
+static __device__ __forceinline__ double splatcheck_cbrt(double a) { return cbrt(a); }
+static __device__ __forceinline__ float splatcheck_rcbrt(float a) { return splatcheck_rcbrtf(a); }
+static __device__ __forceinline__ double splatcheck_rcbrt(double a) { return rcbrt(a); }
+static __device__ __forceinline__ float splatcheck_exp2(float a) { return splatcheck_exp2f(a); }
+static __device__ __forceinline__ double splatcheck_exp2(double a) { return exp2(a); }
+static __device__ __forceinline__ float splatcheck_log2(float a) { return splatcheck_log2f(a); }
+static __device__ __forceinline__ double splatcheck_log2(double a) { return log2(a); }
+#define expf splatcheck_expf
+#define exp10f splatcheck_exp10f
+#define expm1f splatcheck_expm1f
+#define logf splatcheck_logf
+#define log10f splatcheck_log10f
+#define log1pf splatcheck_log1pf
+#define sinf splatcheck_sinf
+#define cosf splatcheck_cosf
+#define tanf splatcheck_tanf
+#define sinpif splatcheck_sinpif
+#define cospif splatcheck_cospif
+#define asinf splatcheck_asinf
+#define acosf splatcheck_acosf
+#define atanf splatcheck_atanf
+#define sinhf splatcheck_sinhf
+#define coshf splatcheck_coshf
+#define tanhf splatcheck_tanhf
+#define asinhf splatcheck_asinhf
+#define acoshf splatcheck_acoshf
+#define atanhf splatcheck_atanhf
+#define erff splatcheck_erff
+#define erfcf splatcheck_erfcf
+#define normcdff splatcheck_normcdff
+#define lgammaf splatcheck_lgammaf
+#define tgammaf splatcheck_tgammaf
+#define cbrtf splatcheck_cbrtf
+#define rcbrtf splatcheck_rcbrtf
+#define exp2f splatcheck_exp2f
+#define log2f splatcheck_log2f
+#define powf splatcheck_powf
+#define atan2f splatcheck_atan2f
+#define hypotf splatcheck_hypotf
+#define rhypotf splatcheck_rhypotf
+#define sincosf splatcheck_sincosf
+#define exp splatcheck_exp
+#define exp10 splatcheck_exp10
+#define expm1 splatcheck_expm1
+#define log splatcheck_log
+#define log10 splatcheck_log10
+#define log1p splatcheck_log1p
+#define sin splatcheck_sin
+#define cos splatcheck_cos
+#define tan splatcheck_tan
+#define sinpi splatcheck_sinpi
+#define cospi splatcheck_cospi
+#define asin splatcheck_asin
+#define acos splatcheck_acos
+#define atan splatcheck_atan
+#define sinh splatcheck_sinh
+#define cosh splatcheck_cosh
+#define tanh splatcheck_tanh
+#define asinh splatcheck_asinh
+#define acosh splatcheck_acosh
+#define atanh splatcheck_atanh
+#define erf splatcheck_erf
+#define erfc splatcheck_erfc
+#define normcdf splatcheck_normcdf
+#define lgamma splatcheck_lgamma
+#define tgamma splatcheck_tgamma
+#define cbrt splatcheck_cbrt
+#define rcbrt splatcheck_rcbrt
+#define exp2 splatcheck_exp2
+#define log2 splatcheck_log2
+#endif
+#endif

@@ -1,0 +1,248 @@
+//! What is kept of all launches on a memory: the tape, where shadows were lost, and which decisions
+//! rounding leaves open.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use pulp::Arch;
+
+use super::super::ir::Kernel;
+use super::super::registers::LANES;
+use super::floats::Room;
+use super::literals::{literals, polynomials};
+use super::number::{Shadow, UNRECORDED, depends};
+use super::registers::Lanes;
+use super::table::Function;
+use super::tape::{Flags, PLACES, Rule, Tape, What};
+
+/// Where an instruction stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The kernel.
+    pub kernel: String,
+    /// Line of the PTX, from 1.
+    pub line: u32,
+    /// File and line of the CUDA source, where the PTX has `.loc`.
+    pub source: Option<String>,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.source {
+            Some(source) => write!(f, "{source} (PTX line {} of {})", self.line, self.kernel),
+            None => write!(f, "PTX line {} of {}", self.line, self.kernel),
+        }
+    }
+}
+
+/// Why a number began anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Loss {
+    /// Its bits were made by integer instructions that no rule follows.
+    Bits,
+    /// The f32 is not within its radius: the operation is none of real numbers here.
+    Radius,
+    /// A value is infinite or no number where the other is.
+    Range,
+    /// It was written past the shadows: by the host, or a launch without them.
+    Overwritten,
+    /// An instruction that no rule follows used it.
+    Unknown,
+}
+
+/// Numbers that began anew at an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Where.
+    pub place: Place,
+    /// Why.
+    pub loss: Loss,
+    /// How often, by lanes.
+    pub count: u64,
+}
+
+/// What was decided by floats at an instruction, by lanes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// All decisions.
+    pub all: u64,
+    /// Those that rounding leaves open: a conforming execution may decide otherwise.
+    pub open: u64,
+    /// Those between equal numbers, which are followed as they were taken.
+    pub ties: u64,
+}
+
+/// The instructions of a kernel among those of all.
+#[derive(Debug)]
+struct Code {
+    kernel: String,
+    lines: Vec<u32>,
+    sources: BTreeMap<u32, String>,
+    first: u32,
+}
+
+/// Everything that is kept.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    pub(super) tape: Option<Tape>,
+    codes: Vec<Code>,
+    /// Of the kernel that runs: the number of its first instruction, and its literals.
+    first: u32,
+    pub(super) literals: Vec<Lanes>,
+    /// Slots from here on are literals.
+    pub(super) registers: u16,
+    pub(super) lost: HashMap<(u32, Loss), u64>,
+    pub(super) decided: BTreeMap<u32, Decided>,
+    /// Functions that were followed as polynomials.
+    pub(super) polynomials: BTreeSet<&'static str>,
+    /// The instruction being executed.
+    pub(super) pc: u32,
+    /// What its operands were before it.
+    pub(super) words: [[u32; LANES]; 4],
+    pub(super) wides: [[u64; LANES]; 4],
+    pub(super) room: Option<Box<Room>>,
+    pub(super) arch: Arch,
+}
+
+impl Journal {
+    /// `tape`: the bytes that a tape may have, if there is one.
+    pub(crate) fn new(tape: Option<u64>) -> Self {
+        Self {
+            tape: tape.map(Tape::new),
+            codes: Vec::new(),
+            first: 0,
+            literals: Vec::new(),
+            registers: 0,
+            lost: HashMap::new(),
+            decided: BTreeMap::new(),
+            polynomials: BTreeSet::new(),
+            pc: 0,
+            words: [[0; LANES]; 4],
+            wides: [[0; LANES]; 4],
+            room: None,
+            arch: Arch::new(),
+        }
+    }
+
+    /// From now on there is a tape, of so many bytes.
+    pub(crate) fn with_tape(&mut self, bytes: u64) {
+        match &mut self.tape {
+            Some(tape) => tape.limit(bytes),
+            None => self.tape = Some(Tape::new(bytes)),
+        }
+    }
+
+    /// A launch of a kernel begins. False if there is no room for its instructions.
+    pub(crate) fn begin(&mut self, kernel: &Kernel) -> bool {
+        let lines: Vec<u32> = kernel.code.iter().map(|instruction| instruction.line).collect();
+        let known = |code: &&Code| code.kernel == kernel.name && code.lines == lines;
+        if let Some(code) = self.codes.iter().find(known) {
+            self.first = code.first;
+        } else {
+            let count = |code: &Code| code.first as usize + code.lines.len();
+            let first = self.codes.last().map_or(0, count);
+            if first + lines.len() > PLACES as usize {
+                return false;
+            }
+            self.first = u32::try_from(first).unwrap_or(0);
+            let (kernel, sources) = (kernel.name.clone(), kernel.origins.clone());
+            self.codes.push(Code { kernel, lines, sources, first: self.first });
+        }
+        self.registers = kernel.words;
+        self.polynomials.extend(polynomials(kernel).map(|polynomial| polynomial.function));
+        self.literals = literals(kernel).into_iter().map(Lanes::all).collect();
+        if let Some(tape) = &mut self.tape {
+            for lanes in &mut self.literals {
+                let n = tape.constant(lanes.x[0], lanes.c[0]);
+                lanes.n = [n; LANES];
+            }
+        }
+        true
+    }
+
+    /// The instruction at `pc` is being executed.
+    #[inline(always)]
+    pub(crate) fn at(&mut self, pc: u32) {
+        self.pc = pc;
+    }
+
+    /// The number of the instruction being executed among those of all kernels.
+    #[inline(always)]
+    pub(super) fn place(&self) -> u32 {
+        self.first + self.pc
+    }
+
+    /// Where an instruction stands.
+    pub(super) fn place_of(&self, number: u32) -> Place {
+        let after = self.codes.partition_point(|code| code.first <= number);
+        let Some(code) = self.codes[..after].last() else {
+            return Place { kernel: String::new(), line: 0, source: None };
+        };
+        let line = code.lines.get((number - code.first) as usize).copied().unwrap_or(0);
+        let source = code.sources.range(..=line).next_back().map(|(_, source)| source.clone());
+        let source = source.filter(|source| !source.is_empty());
+        Place { kernel: code.kernel.clone(), line, source }
+    }
+
+    /// Whether the tape has no room left.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.tape.as_ref().is_some_and(Tape::is_full)
+    }
+
+    /// A node, if there is a tape and an input in the parents.
+    pub(super) fn node(
+        &mut self,
+        function: Function,
+        parents: [Option<&Shadow>; 3],
+        (x, c): (f64, f32),
+        flags: Flags,
+    ) -> u32 {
+        if !parents.iter().flatten().any(|parent| depends(parent.n)) {
+            return UNRECORDED;
+        }
+        let place = self.place();
+        let Some(tape) = &mut self.tape else { return UNRECORDED };
+        let parents = parents.map(|parent| parent.map_or(UNRECORDED, |parent| tape.name(parent)));
+        tape.push(parents, x, c, What { rule: Rule::Real(function), flags, place }.packed())
+    }
+
+    /// A number begins anew at its bits. What is computed from it is judged by nobody: its value is
+    /// uncertain without bound, and a sweep that comes to it says so.
+    pub(super) fn begin_anew(&mut self, x: f64, from: &[Option<Shadow>], loss: Loss) -> Shadow {
+        let place = self.place();
+        *self.lost.entry((place, loss)).or_default() += 1;
+        let mut parents = [UNRECORDED; 3];
+        let names = from.iter().flatten().map(|shadow| shadow.n).filter(|&n| depends(n));
+        parents.iter_mut().zip(names).for_each(|(parent, n)| *parent = n);
+        let mut n = UNRECORDED;
+        if parents[0] != UNRECORDED
+            && let Some(tape) = &mut self.tape
+        {
+            let what = What { rule: Rule::Lost, flags: Flags::default(), place };
+            n = tape.push(parents, x, f32::INFINITY, what.packed());
+        }
+        Shadow { x, r: 0.0, c: f32::INFINITY, n }
+    }
+
+    /// Decisions of the instruction being executed.
+    pub(super) fn decide(&mut self, decided: Decided) {
+        let place = self.place();
+        let all = self.decided.entry(place).or_default();
+        all.all += decided.all;
+        all.open += decided.open;
+        all.ties += decided.ties;
+    }
+
+    /// All losses, in the order of the instructions.
+    pub(super) fn losses(&self) -> Vec<Lost> {
+        let mut all: Vec<_> = self.lost.iter().collect();
+        all.sort_unstable();
+        let lost = |(&(place, loss), &count)| Lost { place: self.place_of(place), loss, count };
+        all.into_iter().map(lost).collect()
+    }
+
+    /// All decisions, in the order of the instructions.
+    pub(super) fn decisions(&self) -> Vec<(Place, Decided)> {
+        self.decided.iter().map(|(&place, &decided)| (self.place_of(place), decided)).collect()
+    }
+}

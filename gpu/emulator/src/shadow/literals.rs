@@ -1,0 +1,167 @@
+//! What a kernel's literals stand for.
+//!
+//! A literal is a real number that somebody rounded to f32, so that it is uncertain by half a unit in its
+//! last place, but for:
+//! - short dyadic numbers (at most 12 significant bits) and whole numbers, which stand for themselves;
+//! - the high part of a constant whose low part is another literal, at most 2^-22 of it, that multiplies
+//!   the same register: the two are exact together (log2 e in expf, pi/2 in sinf, after Cody and Waite,
+//!   "Software Manual for the Elementary Functions");
+//! - coefficients of a polynomial that stands for a function of CUDA's library: nobody rounded them, and
+//!   they are uncertain by as much as covers the function's value and derivative.
+
+use std::collections::HashMap;
+
+use super::super::ir::{Arithmetic, File, FloatBinary, FloatUnary, Kernel, Op, Slot, WordUnary};
+use super::number::{Shadow, up};
+use super::polynomials::{POLYNOMIALS, Polynomial};
+
+/// Significant bits of a number that stands for itself.
+const SHORT: u32 = 12;
+
+/// The low part of a constant is at most this part of the high one.
+const LOW: f32 = 1.0 / 4_194_304.0;
+
+/// A literal of each constant of the kernel's words.
+pub(super) fn literals(kernel: &Kernel) -> Vec<Shadow> {
+    let high = high_parts(kernel);
+    let polynomials: Vec<&Polynomial> = polynomials(kernel).collect();
+    let literal = |&bits: &u32| {
+        let shadow = Shadow::single(bits);
+        if high.contains(&bits) {
+            return shadow;
+        }
+        let own = polynomials.iter().filter(|polynomial| polynomial.literals.contains(&bits));
+        let c = own.fold(up(half_unit(bits)), |c, polynomial| c.max(polynomial.uncertainty));
+        Shadow { c, ..shadow }
+    };
+    kernel.word_constants.iter().map(literal).collect()
+}
+
+/// The polynomials in a kernel that stand for functions: of whose literals it has three in five. A compiler
+/// leaves some out, where it knows more of the operand.
+pub(super) fn polynomials(kernel: &Kernel) -> impl Iterator<Item = &'static Polynomial> {
+    POLYNOMIALS.iter().filter(|polynomial| {
+        let known = |bits: &&u32| kernel.word_constants.contains(bits);
+        5 * polynomial.literals.iter().filter(known).count() >= 3 * polynomial.literals.len()
+    })
+}
+
+/// Half a unit in the last place, or 0 for a number that stands for itself.
+fn half_unit(bits: u32) -> f64 {
+    let value = f32::from_bits(bits);
+    let fraction = bits & 0x7f_ffff;
+    let significant = if fraction == 0 { 1 } else { 24 - fraction.trailing_zeros() };
+    let whole = value.abs() < 16_777_216.0 && value.fract() == 0.0;
+    if !value.is_finite() || significant <= SHORT || whole {
+        return 0.0;
+    }
+    0.5 * f64::from(value.abs().next_up() - value.abs())
+}
+
+/// Literals that have a low part.
+fn high_parts(kernel: &Kernel) -> Vec<u32> {
+    let moved = moved(kernel);
+    let constant = |slot: Slot| {
+        let at = slot.checked_sub(kernel.words).map(usize::from);
+        let own = at.and_then(|at| kernel.word_constants.get(at).copied());
+        own.or_else(|| moved.get(&slot).copied().flatten())
+    };
+    // The literals that multiply each register.
+    let mut by: HashMap<Slot, Vec<u32>> = HashMap::new();
+    for instruction in &kernel.code {
+        let factors = match instruction.op {
+            Op::Arithmetic(
+                Arithmetic::Fma(_, _, _, a, b, _)
+                | Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b),
+            ) => [(a, b), (b, a)],
+            _ => continue,
+        };
+        for (register, factor) in factors {
+            if let Some(bits) = constant(factor) {
+                by.entry(register).or_default().push(bits);
+            }
+        }
+    }
+    let low_of = |high: u32, low: u32| {
+        let (high, low) = (f32::from_bits(high), f32::from_bits(low));
+        low != 0.0 && high.is_finite() && low.abs() <= high.abs() * LOW
+    };
+    let has_low = |all: &Vec<u32>| {
+        let all = all.clone();
+        move |&high: &u32| all.iter().any(|&low| low_of(high, low))
+    };
+    by.values().flat_map(|all| all.iter().copied().filter(has_low(all))).collect()
+}
+
+/// Registers that only one instruction writes, a move of a constant.
+fn moved(kernel: &Kernel) -> HashMap<Slot, Option<u32>> {
+    let mut all = HashMap::new();
+    for instruction in &kernel.code {
+        let value = match instruction.op {
+            Op::Arithmetic(
+                Arithmetic::FloatUnary(FloatUnary::Move, _, _, a)
+                | Arithmetic::WordUnary(WordUnary::Move, _, a),
+            ) => {
+                let at = a.checked_sub(kernel.words).map(usize::from);
+                at.and_then(|at| kernel.word_constants.get(at).copied())
+            }
+            _ => None,
+        };
+        for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
+            all.entry(place.slot).and_modify(|known| *known = None).or_insert(value);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::ir::Module;
+    use super::*;
+
+    fn of(body: &str) -> HashMap<u32, f32> {
+        let text = format!(
+            ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .f32 %f<9>;\n\
+             mov.f32 %f1, 0f3F800000;\n{body}\nret;\n}}\n"
+        );
+        let module = Module::parse(&text).expect("the test's kernel");
+        let kernel = &module.kernels["k"];
+        let all = literals(kernel);
+        kernel.word_constants.iter().copied().zip(all.iter().map(|shadow| shadow.c)).collect()
+    }
+
+    #[test]
+    fn literals_are_uncertain_by_half_a_unit() {
+        let tenth = 0.1_f32.to_bits();
+        let c = of("mul.f32 %f2, %f1, 0f3DCCCCCD;")[&tenth];
+        let half_unit = 2.0_f32.powi(-28);
+        assert!(c >= half_unit && c < 1.001 * half_unit, "0.1 has {c:e}, not {half_unit:e}");
+    }
+
+    #[test]
+    fn numbers_that_stand_for_themselves_are_exact() {
+        for value in
+            [0.5_f32, 3.0, 0.375, 12_582_912.0, 1_234_567.0, 0.0, f32::INFINITY, 4095.0 / 8192.0]
+        {
+            let c = of(&format!("mul.f32 %f2, %f1, 0f{:08X};", value.to_bits()))[&value.to_bits()];
+            assert_eq!(c, 0.0, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_high_part_of_a_constant_is_exact_and_the_low_one_is_not() {
+        // log2 e, as expf has it.
+        let (high, low) = (0x3fb8_aa3b, 0x32a5_7060);
+        let both =
+            of("fma.rn.f32 %f2, %f1, 0f3FB8AA3B, %f1;\nfma.rn.f32 %f3, %f1, 0f32A57060, %f2;");
+        assert_eq!(both[&high], 0.0, "the high part");
+        assert!(both[&low] > 0.0, "the low part");
+        // Of another register it is no low part.
+        let apart =
+            of("fma.rn.f32 %f2, %f1, 0f3FB8AA3B, %f1;\nfma.rn.f32 %f3, %f2, 0f32A57060, %f2;");
+        assert!(apart[&high] > 0.0, "alone");
+        let moved =
+            of("mov.f32 %f4, 0f3FB8AA3B;\nmul.f32 %f2, %f1, %f4;\nmul.f32 %f3, %f1, 0f32A57060;");
+        assert_eq!(moved[&high], 0.0, "by way of a register");
+    }
+}

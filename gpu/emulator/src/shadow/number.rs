@@ -1,0 +1,242 @@
+//! What is known of a float beside its bits.
+
+/// The number beside a float.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shadow {
+    /// The value of the same operations, on the same path, in real arithmetic (computed in f64).
+    pub(crate) x: f64,
+    /// How far a conforming execution may be from `x`, by the model of the language.
+    pub(crate) r: f32,
+    /// How far `x` itself is uncertain: rounded literals, polynomials in place of functions, open
+    /// decisions, and the rounding of f64.
+    pub(crate) c: f32,
+    /// Where it comes from: a node of the tape, a constant of the tape, or [`UNRECORDED`].
+    pub(crate) n: u32,
+}
+
+/// No input is in it, and the tape has not heard of it yet.
+pub(crate) const UNRECORDED: u32 = 0;
+
+/// Set in what names a constant of the tape.
+pub(crate) const CONSTANT: u32 = 1 << 31;
+
+/// Whether inputs of the tape are in what has this origin.
+#[inline(always)]
+pub(crate) fn depends(n: u32) -> bool {
+    n.cast_signed() > 0
+}
+
+impl Shadow {
+    /// An exact number.
+    pub(crate) const fn exact(x: f64) -> Self {
+        Self { x, r: 0.0, c: 0.0, n: UNRECORDED }
+    }
+
+    /// An f32 as it stands.
+    pub(crate) fn single(bits: u32) -> Self {
+        Self::exact(f64::from(f32::from_bits(bits)))
+    }
+
+    /// Whether the bits of the float say all that integers may lose of it: no input is in it, and it is
+    /// that float (`x` is never further from it than `r`). What a literal stands for is no matter of
+    /// integers, which are literals too.
+    pub(crate) fn is_plain(&self) -> bool {
+        !depends(self.n) && self.r == 0.0 && self.c < f32::INFINITY
+    }
+}
+
+impl Shadow {
+    /// A number that might have been another, or none.
+    pub(crate) fn uncertain(self) -> Self {
+        let c = up(f64::from(self.c) + self.x.abs() + f64::from(self.r));
+        Self { c, ..self }
+    }
+}
+
+/// The least positive f32.
+const LEAST: f64 = 1.401_298_464_324_817e-45;
+
+/// An f32 that is not less than a bound. One part in 2^22 is added, so that the roundings of the f64
+/// operations that made the bound are in it too: each is below one part in 2^52.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "rounded up beforehand")]
+pub(crate) fn up(bound: f64) -> f32 {
+    // Among subnormals a rounding is half the least of them; a whole one is added.
+    let raised = bound * (1.0 + 1.0 / 4_194_304.0) + LEAST;
+    // What is no number (0 times no bound) is no bound.
+    let raised = if bound >= 0.0 { raised } else { f64::INFINITY };
+    if bound == 0.0 { 0.0 } else { raised as f32 }
+}
+
+/// What is beside a word of 32 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Word {
+    /// Nothing: its bits are all that there is.
+    #[default]
+    None,
+    /// It is this f32.
+    Float(Shadow),
+    /// Its lower half is this f16 or bf16.
+    Narrow(Shadow),
+    /// Its halves are these f16 or bf16; one of them may have nothing beside it.
+    Halves([Option<Shadow>; 2]),
+    /// It was computed from the bits of this f32.
+    Refers(Source<u32>),
+    /// It is a whole number of units that was made from a float.
+    Count(Count),
+    /// Half of a number of 64 bits, or computed from one.
+    Part(Part),
+}
+
+/// What is beside 64 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Wide {
+    /// Nothing.
+    #[default]
+    None,
+    /// It is this f64.
+    Double(Shadow),
+    /// It was computed from the bits of this f64.
+    Refers(Source<u64>),
+    /// It is a whole number of units.
+    Count(Count),
+    /// Its lower and upper word.
+    Words([Word; 2]),
+}
+
+/// A float and the bits it had.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Source<B> {
+    pub(crate) shadow: Shadow,
+    pub(crate) bits: B,
+}
+
+/// A float that was rounded to a whole number of units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Count {
+    /// Not rounded; `r` has the rounding.
+    pub(crate) shadow: Shadow,
+    /// Whether it is a sum: then it was rounded to be added up, and means what was rounded. What goes
+    /// back to a float as it came is a floor, and means the whole number.
+    pub(crate) summed: bool,
+}
+
+/// Half of a number of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) of: Whole,
+    /// All 64 bits that the number had.
+    pub(crate) bits: u64,
+    pub(crate) upper: bool,
+}
+
+/// The number that a [`Part`] is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Whole {
+    /// An f64.
+    Double(Shadow),
+    /// A count of 64 bits.
+    Count(Count),
+}
+
+impl Whole {
+    pub(crate) fn shadow(self) -> Shadow {
+        match self {
+            Self::Double(shadow) | Self::Count(Count { shadow, .. }) => shadow,
+        }
+    }
+}
+
+impl Word {
+    /// The float that is in it, whatever became of it.
+    pub(crate) fn source(&self) -> Option<Shadow> {
+        match self {
+            Self::None => None,
+            Self::Float(shadow) | Self::Narrow(shadow) => Some(*shadow),
+            Self::Halves([low, high]) => low.or(*high),
+            Self::Refers(source) => Some(source.shadow),
+            Self::Count(count) => Some(count.shadow),
+            Self::Part(part) => Some(part.of.shadow()),
+        }
+    }
+}
+
+impl Wide {
+    /// The float that is in it, whatever became of it.
+    pub(crate) fn source(&self) -> Option<Shadow> {
+        match self {
+            Self::None => None,
+            Self::Double(shadow) => Some(*shadow),
+            Self::Refers(source) => Some(source.shadow),
+            Self::Count(count) => Some(count.shadow),
+            Self::Words([low, high]) => low.source().or_else(|| high.source()),
+        }
+    }
+
+    /// Its halves; `bits` are the 64 it has.
+    pub(crate) fn words(&self, bits: u64) -> [Word; 2] {
+        let parts = |of| [false, true].map(|upper| Word::Part(Part { of, bits, upper }));
+        match *self {
+            Self::None => [Word::None; 2],
+            Self::Words(words) => words,
+            Self::Double(shadow) => parts(Whole::Double(shadow)),
+            Self::Count(count) => parts(Whole::Count(count)),
+            Self::Refers(Source { shadow, bits }) => [false, true]
+                .map(|upper| Word::Part(Part { of: Whole::Double(shadow), bits, upper })),
+        }
+    }
+
+    /// Of two words that become these 64 bits.
+    pub(crate) fn of(words: [Word; 2], bits: u64) -> Self {
+        match words {
+            [Word::None, Word::None] => Self::None,
+            [Word::Part(low), Word::Part(high)]
+                if low.of == high.of && low.bits == high.bits && !low.upper && high.upper =>
+            {
+                match low.of {
+                    Whole::Double(shadow) if low.bits == bits => Self::Double(shadow),
+                    Whole::Double(shadow) => Self::Refers(Source { shadow, bits: low.bits }),
+                    Whole::Count(count) if low.bits == bits => Self::Count(count),
+                    Whole::Count(_) => Self::Words(words),
+                }
+            }
+            _ => Self::Words(words),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_rounded_up() {
+        for exponent in -160..120 {
+            for fraction in 0..40 {
+                let bound = (1.0 + f64::from(fraction) / 39.3) * 2.0_f64.powi(exponent);
+                let raised = f64::from(up(bound));
+                assert!(raised >= bound, "{bound:e} became {raised:e}");
+                let allowed = bound * (1.0 + 1e-6) + 3e-45;
+                assert!(raised <= allowed, "{bound:e} became {raised:e}");
+            }
+        }
+        assert_eq!(up(0.0), 0.0, "nothing stays nothing");
+        assert_eq!(up(f64::INFINITY), f32::INFINITY, "no bound");
+        assert_eq!(up(f64::NAN), f32::INFINITY, "what is no number is no bound");
+    }
+
+    #[test]
+    fn halves_of_64_bits_find_one_another() {
+        let shadow = Shadow { x: 0.1, r: 0.0, c: 1e-9, n: 7 };
+        let bits = 0.1_f64.to_bits();
+        for wide in [Wide::Double(shadow), Wide::Count(Count { shadow, summed: true })] {
+            let [low, high] = wide.words(bits);
+            assert_eq!(Wide::of([low, high], bits), wide, "as they were");
+            assert_ne!(Wide::of([high, low], bits), wide, "the wrong way round");
+            assert_ne!(Wide::of([low, Word::None], bits), wide, "one is another's");
+        }
+        let [low, high] = Wide::Double(shadow).words(bits);
+        let changed = Wide::of([low, high], bits ^ 1 << 60);
+        assert_eq!(changed, Wide::Refers(Source { shadow, bits }), "its bits were changed");
+    }
+}

@@ -1,0 +1,374 @@
+//! Operations that few kernels have, lane by lane.
+
+mod convert;
+mod narrow;
+
+use super::super::ir::{Double, File, Place, Rare, RareOp, Wave};
+use super::super::registers::{Bits, Registers};
+use super::bits::Integers;
+use super::journal::Journal;
+use super::number::{Shadow, Wide, Word};
+use super::registers::Beside;
+use super::table::Function;
+use super::table::accuracy::Accuracy;
+use super::wides::{DOUBLE, halves};
+
+/// What is beside a register of either width, and its bits.
+#[derive(Clone, Copy, Debug)]
+enum Any {
+    Word(Word, u32),
+    Wide(Wide, u64),
+    /// A predicate, or nothing.
+    None,
+}
+
+impl Any {
+    fn word(self) -> (Word, u32) {
+        match self {
+            Self::Word(word, bits) => (word, bits),
+            Self::Wide(wide, bits) => (wide.words(bits)[0], halves(bits)[0]),
+            Self::None => (Word::None, 0),
+        }
+    }
+
+    fn wide(self) -> (Wide, u64) {
+        match self {
+            Self::Word(word, bits) => (Wide::of([word, Word::None], bits.into()), bits.into()),
+            Self::Wide(wide, bits) => (wide, bits),
+            Self::None => (Wide::None, 0),
+        }
+    }
+
+    fn is_none(self) -> bool {
+        matches!(self, Self::None | Self::Word(Word::None, _) | Self::Wide(Wide::None, _))
+    }
+}
+
+/// What a rare operation leaves beside its result.
+enum Left {
+    Word(Word),
+    Wide(Wide),
+}
+
+/// One lane of a rare operation.
+struct Lane<'l> {
+    journal: &'l mut Journal,
+    beside: &'l mut Beside,
+    lane: usize,
+    sources: [Any; 4],
+    /// The bits of the result, those of 32 and less in the lower half.
+    result: u64,
+}
+
+impl Journal {
+    /// A rare operation, whose operands were kept before.
+    pub(super) fn rare(&mut self, beside: &mut Beside, r: &Registers, active: u32, rare: &Rare) {
+        for lane in Bits(active) {
+            let mut sources = [Any::None; 4];
+            for (k, place) in rare.sources.iter().enumerate() {
+                sources[k] = match place {
+                    Some(Place { file: File::Word, slot }) => {
+                        Any::Word(self.word(beside, *slot, lane), self.words[k][lane])
+                    }
+                    Some(Place { file: File::B64, slot }) => {
+                        Any::Wide(beside.wide(*slot, lane), self.wides[k][lane])
+                    }
+                    Some(Place { file: File::Predicate, .. }) | None => Any::None,
+                };
+            }
+            let result = match rare.d.file {
+                File::Word => r.words.get(rare.d.slot)[lane].into(),
+                File::B64 => r.b64.get(rare.d.slot)[lane],
+                File::Predicate => 0,
+            };
+            let mut one = Lane { journal: self, beside, lane, sources, result };
+            let left = one.operation(rare);
+            match (left, rare.d.file) {
+                (_, File::Predicate) => {}
+                (Left::Word(word), File::Word) => beside.set_word(rare.d.slot, lane, word),
+                (Left::Wide(wide), File::B64) => beside.set_wide(rare.d.slot, lane, wide),
+                (Left::Word(word), File::B64) => {
+                    beside.set_wide(rare.d.slot, lane, Wide::of([word, Word::None], result));
+                }
+                (Left::Wide(wide), File::Word) => {
+                    beside.set_word(rare.d.slot, lane, wide.words(result)[0]);
+                }
+            }
+        }
+    }
+}
+
+impl Lane<'_> {
+    fn operation(&mut self, rare: &Rare) -> Left {
+        let none = Left::Word(Word::None);
+        match rare.op {
+            RareOp::Convert(convert) => self.convert(convert),
+            RareOp::Double(op) => self.double_operation(op),
+            RareOp::Narrow(narrow) => Left::Word(self.narrow_operation(narrow)),
+            RareOp::ConvertPair { format, .. } => Left::Word(self.convert_pair(format)),
+            RareOp::SetNarrow { format, packed, .. } => {
+                for half in 0..1 + usize::from(packed) {
+                    let [a, b] = [0, 1].map(|k| self.half(k, half, format));
+                    self.journal.compare_two(self.beside, self.lane, a, b);
+                }
+                none
+            }
+            RareOp::Set { .. } => {
+                let [a, b] = [0, 1].map(|k| self.float(k));
+                self.journal.compare_two(self.beside, self.lane, a, b);
+                none
+            }
+            RareOp::SelectBySign { float, .. } => {
+                if float {
+                    let c = self.float(2);
+                    self.journal.compare_two(self.beside, self.lane, c, Shadow::exact(0.0));
+                }
+                self.selected()
+            }
+            RareOp::CopySign { double } => self.copy_sign(double),
+            RareOp::Wave { op, flush } => {
+                let a = self.float(0);
+                let function = match op {
+                    Wave::Sin => Function::Sine,
+                    Wave::Cos => Function::Cosine,
+                };
+                let accuracy = Accuracy::wave(a.x.abs() + f64::from(a.r)).flushing(flush);
+                Left::Word(self.single((function, accuracy), &[a]))
+            }
+            RareOp::Pack16 => {
+                let [low, high] = [0, 1].map(|k| self.sources[k].word().0);
+                Left::Word(packed(low, high))
+            }
+            RareOp::Permute(_) => Left::Word(self.permuted()),
+            // Whole numbers of other types, fields and products of bits.
+            RareOp::Half(half) => Left::Word(self.half_integer(half.op)),
+            RareOp::Logic3(_) => Left::Word(self.integer(Integers::Other, 3)),
+            RareOp::Insert64 => Left::Wide(self.inserted()),
+            RareOp::Extract(extract) => {
+                // What lies above the mantissa is sign and exponent.
+                let (start, top) =
+                    (self.sources[1].word().1 & 0xff, if extract.wide { 52 } else { 23 });
+                if start >= top { none } else { self.scrambled() }
+            }
+            RareOp::MulWideHalf { .. }
+            | RareOp::Find64 { .. }
+            | RareOp::Reverse64
+            | RareOp::DotBytes { .. }
+            | RareOp::DotHalves { .. }
+            | RareOp::MadHigh { .. }
+            | RareOp::Mul24 { .. }
+            | RareOp::Sad { .. } => self.scrambled(),
+            // What they say of a number is a decision on its bits: the path is that of the f32.
+            RareOp::IsIn(_) | RareOp::Test { .. } => none,
+        }
+    }
+
+    fn float(&mut self, k: usize) -> Shadow {
+        let (word, bits) = self.sources[k].word();
+        self.journal.float(word, bits)
+    }
+
+    fn is_open(&self) -> bool {
+        self.beside.open >> self.lane & 1 == 1
+    }
+
+    /// An operation whose result is an f32.
+    fn single(&mut self, kind: (Function, Accuracy), operands: &[Shadow]) -> Word {
+        let open = self.is_open();
+        let result = f64::from(f32::from_bits(halves(self.result)[0]));
+        let shadow = self.journal.scalar(kind, operands, open, result);
+        shadow.map_or(Word::None, Word::Float)
+    }
+
+    /// One that is no arithmetic, on the bits of words.
+    fn integer(&mut self, op: Integers, count: usize) -> Word {
+        let operands: Vec<_> = self.sources[..count].iter().map(|source| source.word()).collect();
+        self.journal.integer(op, &operands, halves(self.result)[0])
+    }
+
+    /// A result whose bits no rule follows.
+    fn scrambled(&mut self) -> Left {
+        if self.sources.iter().all(|source| source.is_none()) {
+            return Left::Word(Word::None);
+        }
+        let from: Vec<Word> = self
+            .sources
+            .iter()
+            .flat_map(|source| match *source {
+                Any::Word(word, _) => [word, Word::None],
+                Any::Wide(wide, bits) => wide.words(bits),
+                Any::None => [Word::None; 2],
+            })
+            .collect();
+        Left::Wide(self.journal.scrambled(&from, self.result))
+    }
+
+    /// `slct`: one of two, by their bits.
+    fn selected(&mut self) -> Left {
+        let [a, b, ..] = self.sources;
+        match (a, b) {
+            (Any::Wide(a, bits), Any::Wide(b, _)) => {
+                Left::Wide(if bits == self.result { a } else { b })
+            }
+            (a, b) => {
+                let ((a, bits), (b, _)) = (a.word(), b.word());
+                Left::Word(if u64::from(bits) == self.result { a } else { b })
+            }
+        }
+    }
+
+    /// The sign of the first, the magnitude of the second.
+    fn copy_sign(&mut self, double: bool) -> Left {
+        if double {
+            let (wide, bits) = self.sources[1].wide();
+            let same = bits == self.result;
+            return Left::Wide(match wide {
+                wide if same => wide,
+                Wide::None => Wide::None,
+                wide => {
+                    let shadow = self.journal.double(wide, bits);
+                    Wide::Double(self.journal.scaled(&shadow, -1.0))
+                }
+            });
+        }
+        let (word, bits) = self.sources[1].word();
+        Left::Word(match word {
+            word if u64::from(bits) == self.result => word,
+            Word::None => Word::None,
+            word => {
+                let shadow = self.journal.float(word, bits);
+                Word::Float(self.journal.scaled(&shadow, -1.0))
+            }
+        })
+    }
+
+    /// prmt: halves of 16 bits may be numbers; else the bits say what became of the words.
+    fn permuted(&mut self) -> Word {
+        let [(a, _), (b, _), (_, selector), _] = self.sources.map(Any::word);
+        let halves_of = |word: Word| match word {
+            Word::Halves(halves) => Some(halves),
+            Word::Narrow(low) => Some([Some(low), None]),
+            Word::None => Some([None; 2]),
+            Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => None,
+        };
+        let (Some(a), Some(b)) = (halves_of(a), halves_of(b)) else {
+            return self.integer(Integers::Other, 2);
+        };
+        let all = [a[0], a[1], b[0], b[1]];
+        let half = |nibbles: u32| match nibbles & 0xff {
+            0x10 => Some(all[0]),
+            0x32 => Some(all[1]),
+            0x54 => Some(all[2]),
+            0x76 => Some(all[3]),
+            _ => None,
+        };
+        match (half(selector), half(selector >> 8)) {
+            (Some(low), Some(high)) if low.is_some() || high.is_some() => Word::Halves([low, high]),
+            (Some(_), Some(_)) => Word::None,
+            _ if all.iter().all(Option::is_none) => Word::None,
+            _ => self.integer(Integers::Other, 2),
+        }
+    }
+
+    /// Integers of 16 bits, which may be the bits of a number: its sign may change.
+    fn half_integer(&mut self, op: super::super::ir::IntegerBinary) -> Word {
+        let operands = [0, 1].map(|k| self.sources[k].word());
+        let result = halves(self.result)[0];
+        for (word, bits) in operands {
+            if let Word::Narrow(shadow) = word {
+                if (bits ^ result) & 0xffff == 0 {
+                    return word;
+                }
+                if (bits ^ result) & 0xffff == 0x8000 {
+                    return Word::Narrow(self.journal.scaled(&shadow, -1.0));
+                }
+            }
+        }
+        match Integers::of(op) {
+            op @ (Integers::Add | Integers::Subtract) => self.integer(op, 2),
+            _ => self.integer(Integers::Other, 2),
+        }
+    }
+
+    /// bfi.b64: by halves where it takes one, as keys of 64 bits are made.
+    fn inserted(&mut self) -> Wide {
+        let [(a, a_bits), (b, b_bits), ..] = [0, 1].map(|k| self.sources[k].wide());
+        let [position, length] = [2, 3].map(|k| self.sources[k].word().1 & 0xff);
+        let ([low, high], old) = (a.words(a_bits), b.words(b_bits));
+        match (position, length) {
+            (32, 32..) => Wide::of([old[0], low], self.result),
+            (0, 32) => Wide::of([low, old[1]], self.result),
+            (0, 64..) => Wide::of([low, high], self.result),
+            _ => self.journal.scrambled(&[low, high, old[0], old[1]], self.result),
+        }
+    }
+
+    fn double_operation(&mut self, op: Double) -> Left {
+        let operands = [0, 1, 2].map(|k| {
+            let (wide, bits) = self.sources[k].wide();
+            self.journal.double(wide, bits)
+        });
+        let result = f64::from_bits(self.result);
+        let exact = Accuracy { correct: false, ..Accuracy::EXACT };
+        // 20 bits of the mantissa count.
+        let gross = Accuracy { relative: 1.0 / 524_288.0, ..DOUBLE };
+        let near = Accuracy { relative: 1.0 / 268_435_456.0, ..DOUBLE };
+        let (function, accuracy, count) = match op {
+            Double::Add => (Function::Sum, DOUBLE, 2),
+            Double::Sub => (Function::Difference, DOUBLE, 2),
+            Double::Mul => (Function::Product, DOUBLE, 2),
+            Double::Fma => (Function::Fused, DOUBLE, 3),
+            Double::Div => (Function::Quotient, DOUBLE, 2),
+            Double::Reciprocal => (Function::Reciprocal, DOUBLE, 1),
+            Double::GrossReciprocal => (Function::Reciprocal, gross, 1),
+            Double::ReciprocalRoot => (Function::ReciprocalRoot, near, 1),
+            Double::Sqrt => (Function::Root, DOUBLE, 1),
+            Double::Negate => (Function::Negate, exact, 1),
+            Double::Abs => (Function::Absolute, exact, 1),
+            Double::Min | Double::Max => {
+                let values = [0, 1].map(|k| f64::from_bits(self.sources[k].wide().1));
+                if result.is_nan() || self.sources[..2].iter().all(|source| source.is_none()) {
+                    return Left::Wide(Wide::None);
+                }
+                let kind = (values, op == Double::Max, false);
+                let open = self.is_open();
+                let chosen = self.journal.chosen(kind, [operands[0], operands[1]], open);
+                return Left::Wide(Wide::Double(chosen));
+            }
+        };
+        let open = self.is_open();
+        let kind = (function, accuracy);
+        let shadow = self.journal.double_operation(kind, &operands[..count], open, result);
+        Left::Wide(shadow.map_or(Wide::None, Wide::Double))
+    }
+}
+
+/// The lower word of 64 bits. Of a number of units that fits into it, the number.
+pub(super) fn narrowed(wide: Wide, bits: u64, result: u32) -> Word {
+    match wide {
+        Wide::Count(count) if bits.cast_signed() == i64::from(result.cast_signed()) => {
+            Word::Count(count)
+        }
+        wide => wide.words(bits)[0],
+    }
+}
+
+/// `mov.b32 d, {low, high}`.
+fn packed(low: Word, high: Word) -> Word {
+    let half = |word: Word| match word {
+        Word::Narrow(shadow) => Some(shadow),
+        Word::Halves([low, _]) => low,
+        _ => None,
+    };
+    match (low, high) {
+        (Word::None, Word::None) => Word::None,
+        (
+            Word::None | Word::Narrow(_) | Word::Halves(_),
+            Word::None | Word::Narrow(_) | Word::Halves(_),
+        ) => Word::Halves([half(low), half(high)]),
+        // Halves of an f32 that was taken apart: the same number again, if they are both of it.
+        (Word::Refers(low), Word::Refers(high)) if low == high => Word::Refers(low),
+        (Word::Refers(_) | Word::Float(_) | Word::Count(_) | Word::Part(_), _) => low,
+        (_, other) => other,
+    }
+}

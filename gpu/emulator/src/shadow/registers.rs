@@ -1,0 +1,350 @@
+//! Shadows of a warp's registers: arrays over its lanes, for the slots that ever held a float.
+
+use super::super::ir::{SINK, Slot};
+use super::super::registers::{Bits, LANES};
+use super::number::{Shadow, Source, UNRECORDED, Wide, Word};
+
+/// The numbers of all lanes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lanes {
+    pub(super) x: [f64; LANES],
+    pub(super) r: [f32; LANES],
+    pub(super) c: [f32; LANES],
+    pub(super) n: [u32; LANES],
+}
+
+impl Lanes {
+    pub(super) const NONE: Self =
+        Self { x: [0.0; LANES], r: [0.0; LANES], c: [0.0; LANES], n: [UNRECORDED; LANES] };
+
+    /// The same in all lanes.
+    pub(super) fn all(shadow: Shadow) -> Self {
+        let Shadow { x, r, c, n } = shadow;
+        Self { x: [x; LANES], r: [r; LANES], c: [c; LANES], n: [n; LANES] }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, lane: usize) -> Shadow {
+        Shadow { x: self.x[lane], r: self.r[lane], c: self.c[lane], n: self.n[lane] }
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, lane: usize, Shadow { x, r, c, n }: Shadow) {
+        (self.x[lane], self.r[lane], self.c[lane], self.n[lane]) = (x, r, c, n);
+    }
+
+    /// Takes the lanes of another.
+    #[inline(always)]
+    pub(super) fn take(&mut self, from: &Self, lanes: u32) {
+        if lanes == u32::MAX {
+            *self = *from;
+        } else {
+            Bits(lanes).for_each(|lane| self.set(lane, from.get(lane)));
+        }
+    }
+}
+
+/// What is beside a register of 32 bits.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) lanes: Lanes,
+    /// Lanes that hold a float.
+    pub(super) floats: u32,
+    /// Lanes that hold something else; never one of `floats`.
+    pub(super) others: u32,
+    /// Lanes that hold a literal of the kernel, which is a float or not.
+    pub(super) literals: u32,
+    other: Option<Box<[Word; LANES]>>,
+}
+
+impl Entry {
+    const NONE: Self = Self { lanes: Lanes::NONE, floats: 0, others: 0, literals: 0, other: None };
+
+    /// Forgets what some lanes held.
+    #[inline(always)]
+    pub(super) fn clear(&mut self, lanes: u32) {
+        self.floats &= !lanes;
+        self.others &= !lanes;
+        self.literals &= !lanes;
+    }
+
+    /// What is beside a lane.
+    #[inline(always)]
+    pub(super) fn get(&self, lane: usize) -> Word {
+        if self.floats >> lane & 1 == 1 {
+            Word::Float(self.lanes.get(lane))
+        } else if self.others >> lane & 1 == 1 {
+            self.other.as_ref().map_or(Word::None, |other| other[lane])
+        } else {
+            Word::None
+        }
+    }
+
+    pub(super) fn set(&mut self, lane: usize, word: Word) {
+        self.clear(1 << lane);
+        match word {
+            Word::None => {}
+            Word::Float(shadow) => {
+                self.lanes.set(lane, shadow);
+                self.floats |= 1 << lane;
+            }
+            other => {
+                self.other.get_or_insert_with(|| Box::new([Word::None; LANES]))[lane] = other;
+                self.others |= 1 << lane;
+            }
+        }
+    }
+}
+
+/// What lanes bring to a shuffle.
+#[derive(Debug)]
+pub(crate) enum Gathered {
+    Nothing,
+    Floats(Box<Lanes>),
+    Words(Box<[Word; LANES]>),
+}
+
+impl Gathered {
+    /// What is beside the word of a lane.
+    pub(crate) fn get(&self, lane: usize) -> Word {
+        match self {
+            Self::Nothing => Word::None,
+            Self::Floats(all) => Word::Float(all.get(lane)),
+            Self::Words(all) => all[lane],
+        }
+    }
+}
+
+/// A call of a library function that has begun (see [`calls`](super::calls)).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) function: u8,
+    pub(super) operands: [Shadow; 2],
+    /// Whether the lane had come by an open decision: those inside do not count.
+    pub(super) was_open: bool,
+}
+
+/// The shadows of a warp's registers.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// Of each slot the entry, counted from 1; 0 for none.
+    index: Vec<u32>,
+    entries: Vec<Entry>,
+    wides: Vec<Option<Box<[Wide; LANES]>>>,
+    /// Lanes that came where they are by an open decision.
+    pub(super) open: u32,
+    /// Calls of library functions that have begun, by lane.
+    pub(super) calls: Vec<Vec<Call>>,
+}
+
+impl Beside {
+    /// Back to registers that hold nothing.
+    pub(crate) fn reset(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.clear(u32::MAX));
+        self.wides.iter_mut().for_each(|wide| *wide = None);
+        self.open = 0;
+        self.calls.clear();
+    }
+
+    #[inline(always)]
+    pub(super) fn entry(&self, slot: Slot) -> Option<&Entry> {
+        let at = *self.index.get(usize::from(slot))?;
+        self.entries.get((at as usize).wrapping_sub(1))
+    }
+
+    /// The entry of a slot, made if there is none.
+    #[inline(always)]
+    pub(super) fn entry_mut(&mut self, slot: Slot) -> &mut Entry {
+        let at = usize::from(slot);
+        if self.index.len() <= at {
+            self.index.resize(at + 1, 0);
+        }
+        if self.index[at] == 0 {
+            self.entries.push(Entry::NONE);
+            self.index[at] = u32::try_from(self.entries.len()).unwrap_or(0);
+        }
+        &mut self.entries[self.index[at] as usize - 1]
+    }
+
+    /// Some lanes of a register become those of another.
+    #[inline(always)]
+    pub(super) fn copy(&mut self, [d, a]: [Slot; 2], on: u32) {
+        if d == a || on == 0 {
+            return;
+        }
+        if self.present(a) & on == 0 {
+            return self.clear(d, on);
+        }
+        self.entry_mut(d);
+        let place = |slot: Slot| self.index[usize::from(slot)] as usize - 1;
+        let Ok([to, from]) = self.entries.get_disjoint_mut([place(d), place(a)]) else { return };
+        to.clear(on);
+        to.lanes.take(&from.lanes, on);
+        to.floats |= from.floats & on;
+        to.literals |= from.literals & on;
+        Bits(from.others & on).for_each(|lane| to.set(lane, from.get(lane)));
+    }
+
+    /// Lanes of a register that are all floats.
+    #[inline(always)]
+    pub(super) fn floats_mut(&mut self, slot: Slot, lanes: u32) -> &mut Lanes {
+        let entry = self.entry_mut(slot);
+        entry.clear(lanes);
+        entry.floats |= lanes;
+        &mut entry.lanes
+    }
+
+    /// The lanes of a slot that have something beside them.
+    #[inline(always)]
+    pub(super) fn present(&self, slot: Slot) -> u32 {
+        self.entry(slot).map_or(0, |entry| entry.floats | entry.others)
+    }
+
+    /// An integer was written.
+    #[inline(always)]
+    pub(super) fn clear(&mut self, slot: Slot, lanes: u32) {
+        let at = self.index.get(usize::from(slot)).map_or(0, |&at| at as usize);
+        if let Some(entry) = self.entries.get_mut(at.wrapping_sub(1)) {
+            entry.clear(lanes);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn word(&self, slot: Slot, lane: usize) -> Word {
+        self.entry(slot).map_or(Word::None, |entry| entry.get(lane))
+    }
+
+    pub(super) fn set_word(&mut self, slot: Slot, lane: usize, word: Word) {
+        if slot == SINK {
+            return;
+        }
+        if word == Word::None {
+            self.clear(slot, 1 << lane);
+        } else {
+            self.entry_mut(slot).set(lane, word);
+        }
+    }
+
+    /// Whether anything is beside a 64-bit register.
+    #[inline(always)]
+    pub(super) fn has_wide(&self, slot: Slot) -> bool {
+        self.wides.get(usize::from(slot)).is_some_and(Option::is_some)
+    }
+
+    #[inline(always)]
+    pub(super) fn wide(&self, slot: Slot, lane: usize) -> Wide {
+        let all = self.wides.get(usize::from(slot)).and_then(Option::as_ref);
+        all.map_or(Wide::None, |all| all[lane])
+    }
+
+    pub(super) fn set_wide(&mut self, slot: Slot, lane: usize, wide: Wide) {
+        if slot == SINK || wide == Wide::None && !self.has_wide(slot) {
+            return;
+        }
+        let at = usize::from(slot);
+        if self.wides.len() <= at {
+            self.wides.resize_with(at + 1, || None);
+        }
+        self.wides[at].get_or_insert_with(|| Box::new([Wide::None; LANES]))[lane] = wide;
+    }
+
+    /// An integer of 64 bits was written.
+    #[inline(always)]
+    pub(super) fn clear_wide(&mut self, slot: Slot, lanes: u32) {
+        let Some(Some(all)) = self.wides.get_mut(usize::from(slot)) else { return };
+        Bits(lanes).for_each(|lane| all[lane] = Wide::None);
+        if all.iter().all(|wide| *wide == Wide::None) {
+            self.wides[usize::from(slot)] = None;
+        }
+    }
+
+    /// Each of `lanes` gets what is beside its source's `a`, as a shuffle gives it.
+    pub(crate) fn permute(
+        &mut self,
+        d: Slot,
+        gathered: &Gathered,
+        lanes: u32,
+        sources: impl Fn(usize) -> usize,
+    ) {
+        if d == SINK {
+            return;
+        }
+        match gathered {
+            Gathered::Nothing => self.clear(d, lanes),
+            Gathered::Floats(all) => {
+                let to = self.floats_mut(d, lanes);
+                Bits(lanes).for_each(|lane| to.set(lane, all.get(sources(lane) & 31)));
+            }
+            Gathered::Words(all) => {
+                Bits(lanes).for_each(|lane| self.set_word(d, lane, all[sources(lane) & 31]));
+            }
+        }
+    }
+
+    /// What is beside a slot in all lanes. What leaves a lane that an open decision has led here is
+    /// uncertain.
+    pub(crate) fn gather(&self, slot: Slot) -> Gathered {
+        let Some(entry) = self.entry(slot) else { return Gathered::Nothing };
+        if entry.floats | entry.others == 0 {
+            return Gathered::Nothing;
+        }
+        if entry.floats == u32::MAX && self.open == 0 {
+            return Gathered::Floats(Box::new(entry.lanes));
+        }
+        let words = std::array::from_fn(|lane| self.leaving(lane, entry.get(lane)));
+        Gathered::Words(Box::new(words))
+    }
+
+    /// What leaves a lane: of one that an open decision has led here it is uncertain as a whole.
+    pub(crate) fn leaving(&self, lane: usize, word: Word) -> Word {
+        match word {
+            Word::Float(shadow) if self.open >> lane & 1 == 1 => Word::Float(shadow.uncertain()),
+            Word::Narrow(shadow) if self.open >> lane & 1 == 1 => Word::Narrow(shadow.uncertain()),
+            word => word,
+        }
+    }
+}
+
+impl Beside {
+    /// An integer that came from no float was written.
+    #[inline(always)]
+    pub(crate) fn forget(&mut self, slot: Slot, lanes: u32) {
+        self.clear(slot, lanes);
+    }
+
+    /// The same of 64 bits.
+    pub(crate) fn forget_wide(&mut self, slot: Slot, lanes: u32) {
+        self.clear_wide(slot, lanes);
+    }
+
+    /// The result of a reduction over lanes: one lane's word, or nobody's.
+    pub(crate) fn reduced(
+        &mut self,
+        d: Slot,
+        lanes: u32,
+        (words, values, all): (&Gathered, &[u32; LANES], u32),
+        total: u32,
+    ) {
+        let relevant = |lane: &usize| match words.get(*lane) {
+            Word::None => false,
+            Word::Float(shadow) => !shadow.is_plain(),
+            Word::Narrow(_)
+            | Word::Halves(_)
+            | Word::Refers(_)
+            | Word::Count(_)
+            | Word::Part(_) => true,
+        };
+        let own = Bits(all).filter(relevant).find(|&lane| values[lane] == total);
+        let word = match own {
+            Some(lane) => words.get(lane),
+            None => {
+                let source = Bits(all).filter(relevant).find_map(|lane| words.get(lane).source());
+                let refers = |shadow| Word::Refers(Source { shadow, bits: 0x7fff_ffff });
+                source.map_or(Word::None, refers)
+            }
+        };
+        if d != SINK {
+            Bits(lanes).for_each(|lane| self.set_word(d, lane, word));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Kernels whose shadows are known.
+
+mod atomics;
+mod bits;
+mod decisions;
+mod functions;
+mod gradients;
+mod places;
+mod run;

@@ -1,0 +1,226 @@
+//! Floats through integers: what is followed, and what is reported.
+
+use super::run::{check, elementwise, execute, execute_into, launch, numbers, positive, schedules};
+use crate::{DeviceMemory, Loss, Module, Schedule, Seed};
+
+const SHARP: f64 = 1e-14;
+
+#[test]
+fn bit_tricks_that_are_followed() {
+    let magnitude = "mov.b32 %r2, %f1;\nand.b32 %r3, %r2, 2147483647;\nmov.b32 %f2, %r3;";
+    check(magnitude, &numbers(), f64::abs, f64::signum, SHARP);
+    let sign = "mov.b32 %r2, %f1;\nxor.b32 %r3, %r2, -2147483648;\nmov.b32 %f2, %r3;";
+    check(sign, &numbers(), |x| -x, |_| -1.0, SHARP);
+    let eighth = "mov.b32 %r2, %f1;\nadd.s32 %r3, %r2, -25165824;\nmov.b32 %f2, %r3;";
+    check(eighth, &numbers(), |x| x / 8.0, |_| 0.125, SHARP);
+    // frexpf: the exponent is taken away, and another put in its place.
+    let fraction = "mov.b32 %r2, %f1;\nand.b32 %r3, %r2, -2139095041;\nor.b32 %r4, %r3, 1056964608;\nmov.b32 %f2, %r4;";
+    let power = |x: f64| (x.abs().log2().floor() + 1.0).exp2();
+    check(
+        fraction,
+        &numbers(),
+        |x| x / (x.abs().log2().floor() + 1.0).exp2(),
+        move |x| 1.0 / (x.abs().log2().floor() + 1.0).exp2(),
+        SHARP,
+    );
+    assert_eq!(power(3.0), 4.0, "the test's own power");
+    // logf: the exponent as a number, which is a constant, and what is left.
+    let exponent = "mov.b32 %r2, %f1;\nadd.s32 %r3, %r2, -1060439283;\nand.b32 %r4, %r3, -8388608;\n\
+                    sub.s32 %r5, %r2, %r4;\nmov.b32 %f3, %r5;\ncvt.rn.f32.s32 %f4, %r4;\n\
+                    fma.rn.f32 %f5, %f4, 0f34000000, 0f00000000;\nadd.f32 %f2, %f3, %f5;";
+    let reduced = |x: f64| {
+        let e = (x / 0.666_666_6).log2().floor();
+        x / e.exp2() + e
+    };
+    check(exponent, &positive(), reduced, |x| 1.0 / (x / 0.666_666_6).log2().floor().exp2(), 1e-13);
+    let copied = "mov.f32 %f3, 0fC0000000;\ncopysign.f32 %f2, %f3, %f1;";
+    check(copied, &numbers(), |x| -x.abs(), |x| -x.signum(), SHARP);
+    let halves = "mov.b32 {%h1, %h2}, %f1;\nmov.b32 %r2, {%h1, %h2};\nmov.b32 %f2, %r2;";
+    check(halves, &numbers(), |x| x, |_| 1.0, SHARP);
+    // The exponent of an f64, by its upper word.
+    let double = "cvt.f64.f32 %g1, %f1;\nmov.b64 {%r2, %r3}, %g1;\nadd.s32 %r4, %r3, 2097152;\n\
+                  mov.b64 %g2, {%r2, %r4};\ncvt.rn.f32.f64 %f2, %g2;";
+    check(double, &numbers(), |x| 4.0 * x, |_| 4.0, SHARP);
+}
+
+#[test]
+fn keys_of_words_and_of_64_bits_give_their_floats_back() {
+    // Order-preserving: all bits of negative numbers are turned, and the sign of others.
+    let key = "mov.b32 %r2, %f1;\nshr.s32 %r3, %r2, 31;\nor.b32 %r4, %r3, -2147483648;\nxor.b32 %r5, %r2, %r4;\n\
+               max.u32 %r6, %r5, 0;\nshr.s32 %r7, %r6, 31;\nnot.b32 %r8, %r7;\nor.b32 %r9, %r8, -2147483648;\n\
+               xor.b32 %r10, %r6, %r9;\nmov.b32 %f2, %r10;";
+    check(key, &numbers(), |x| x, |_| 1.0, SHARP);
+    let wide = "mov.b32 %r2, %f1;\ncvt.u64.u32 %d5, %r2;\nshl.b64 %d6, %d5, 32;\ncvt.u64.u32 %d7, %r1;\n\
+                or.b64 %d8, %d6, %d7;\nshr.u64 %d9, %d8, 32;\ncvt.u32.u64 %r3, %d9;\nmov.b32 %f2, %r3;";
+    check(wide, &positive(), |x| x, |_| 1.0, SHARP);
+    let inserted = "mov.b32 %r2, %f1;\ncvt.u64.u32 %d5, %r2;\ncvt.u64.u32 %d7, %r1;\nbfi.b64 %d8, %d5, %d7, 32, 32;\n\
+                    mov.b64 {%r4, %r5}, %d8;\nmov.b32 %f2, %r5;";
+    check(inserted, &positive(), |x| x, |_| 1.0, SHARP);
+}
+
+/// The largest of all by an atomic on keys of 64 bits, as argmax does it.
+#[test]
+fn an_atomic_on_keys_has_the_derivative_of_the_largest() {
+    let body = "mov.b32 %r2, %f1;\nmov.b64 %d5, {%r1, %r2};\nmov.u32 %r3, shared;\nsetp.eq.u32 %p1, %r1, 0;\n\
+                mov.u64 %d6, 0;\n@%p1 st.shared.u64 [%r3], %d6;\nbar.sync 0;\natom.shared.max.u64 %d9, [%r3], %d5;\n\
+                bar.sync 0;\nld.shared.u64 %d7, [%r3];\nmov.b64 {%r4, %r5}, %d7;\nmov.b32 %f2, %r5;";
+    let x = positive();
+    for schedule in schedules() {
+        let outcome = execute(&elementwise(body), &x, &schedule);
+        let slopes: Vec<f64> = outcome.slopes().iter().map(|slope| slope.value).collect();
+        let mut expected = vec![0.0; 32];
+        expected[31] = 32.0;
+        assert_eq!(slopes, expected, "all lanes read the largest");
+        assert_eq!(outcome.memory.losses(), [], "nothing is lost");
+    }
+}
+
+/// What no rule follows is reported by its line, and no gradient that goes through it is judged.
+#[test]
+fn what_is_lost_is_reported_and_judges_nothing() {
+    let lost = [
+        // The fast inverse square root.
+        "mov.b32 %r2, %f1;\nshr.s32 %r3, %r2, 1;\nsub.s32 %r4, 1597463007, %r3;\nmov.b32 %f2, %r4;",
+        // The fast logarithm: the bits as a number.
+        "mov.b32 %r2, %f1;\ncvt.rn.f32.s32 %f2, %r2;",
+        // A part of the mantissa.
+        "mov.b32 %r2, %f1;\nand.b32 %r3, %r2, -65536;\nmov.b32 %f2, %r3;",
+        // Products of bits in 64.
+        "mov.b32 %r2, %f1;\nand.b32 %r3, %r2, 8388607;\nmul.wide.u32 %d5, %r3, 12345;\ncvt.rn.f32.u64 %f2, %d5;",
+        "mov.b32 %r2, %f1;\nbrev.b32 %r3, %r2;\ncvt.rn.f32.u32 %f2, %r3;",
+        "mov.b32 %r2, %f1;\nmov.b32 %r3, 12;\nprmt.b32 %r4, %r2, %r3, 8450;\nmov.b32 %f2, %r4;",
+        "cvt.f64.f32 %g1, %f1;\nmov.b64 {%r2, %r3}, %g1;\nmov.b32 %f2, %r3;",
+        "st.local.f32 [own], %f1;\nld.local.u8 %r2, [own+2];\ncvt.rn.f32.u32 %f2, %r2;",
+    ];
+    for body in lost {
+        let body = &body.replace("%f2", "%f9");
+        let used = format!("{body}\nmul.f32 %f2, %f9, 0f3F800000;");
+        let outcome = execute(&elementwise(&used), &positive(), &Schedule::lockstep());
+        let losses = outcome.memory.losses();
+        assert_eq!(losses.len(), 1, "{body}: {losses:?}");
+        assert_eq!((losses[0].loss, losses[0].count), (Loss::Bits, 32), "{body}");
+        assert!(
+            outcome.values().iter().all(|v| v.uncertainty == f64::INFINITY),
+            "{body}: no value is judged"
+        );
+        let ones = [1.0; 32];
+        let seeds = [Seed { output: outcome.output, gradient: &ones }];
+        let gradient = outcome.memory.gradient(&seeds).expect("there is a tape");
+        assert_eq!(gradient.lost, [losses[0].place.clone()], "{body}: the sweep comes to it");
+        let slopes = gradient.of(outcome.input).expect("an input");
+        assert!(
+            slopes.iter().all(|s| s.uncertainty == f64::INFINITY),
+            "{body}: no slope is judged"
+        );
+    }
+}
+
+/// An output that is no float any more, which a host would read as one.
+#[test]
+fn an_output_that_only_refers_to_floats_is_unknown() {
+    let body = "mov.b32 %r2, %f1;\nmul.lo.u32 %r3, %r2, 3;\nst.global.u32 [%d2], %r3;\nexit;";
+    let outcome = execute(&elementwise(body), &numbers(), &Schedule::lockstep());
+    let ones = [1.0; 32];
+    let seeds = [Seed { output: outcome.output, gradient: &ones }];
+    let gradient = outcome.memory.gradient(&seeds).expect("there is a tape");
+    assert_eq!(gradient.unknown.len(), 32, "all of them");
+}
+
+/// Integers that never met a float are no loss, whatever is done to them: hashes and random numbers.
+#[test]
+fn integers_alone_lose_nothing() {
+    let body = "mad.lo.u32 %r2, %r1, 1664525, 1013904223;\nxor.b32 %r3, %r2, -1640531527;\nmov.b32 %r9, 1065353217;\n\
+                add.u32 %r4, %r3, %r9;\nshr.u32 %r5, %r4, 9;\nor.b32 %r6, %r5, 1065353216;\nmov.b32 %f3, %r6;\n\
+                cvt.rn.f32.u32 %f4, %r4;\nmul.wide.u32 %d5, %r4, %r9;\ncvt.rn.f32.u64 %f5, %d5;\n\
+                add.f32 %f6, %f3, %f4;\nadd.f32 %f7, %f6, %f5;\nmul.f32 %f2, %f1, %f7;";
+    let outcome = execute(&elementwise(body), &numbers(), &Schedule::lockstep());
+    assert_eq!(outcome.memory.losses(), [], "nothing is lost");
+    let (values, slopes) = (outcome.values(), outcome.slopes());
+    for (lane, x) in numbers().into_iter().enumerate() {
+        let expected = values[lane].value / f64::from(x);
+        assert!((slopes[lane].value / expected - 1.0).abs() < 1e-14, "the slope is the factor");
+    }
+}
+
+/// Fixed point: floats are rounded to units, added up as integers by atomics, and converted back.
+#[test]
+fn sums_in_fixed_point_are_those_of_the_floats() {
+    let body = "mul.f32 %f3, %f1, 0f49800000;\ncvt.rni.s64.f32 %d5, %f3;\nred.global.add.u64 [%d4], %d5;\nexit;";
+    let back = Module::parse(&elementwise(
+        "ld.global.u64 %d5, [%d3];\ncvt.rn.f32.s64 %f3, %d5;\nmul.f32 %f2, %f3, 0f35800000;",
+    ))
+    .expect("the test's kernel");
+    let x = numbers();
+    for schedule in schedules() {
+        let mut outcome = execute_into(&elementwise(body), (&x, &[0.0; 64]), &schedule);
+        let result = outcome.memory.upload(&[0; 128]);
+        launch(&back, &mut outcome.memory, [outcome.output, result], &schedule);
+        let expected: f64 = x.iter().map(|&x| f64::from(x)).sum();
+        let found = outcome.memory.exact(result)[0];
+        assert!(
+            (found.value - expected).abs() <= found.uncertainty,
+            "{} not {expected}",
+            found.value
+        );
+        assert!(found.uncertainty < 1e-12, "{found:?} is sharp");
+        assert!(
+            found.radius > 32.0 * 0.25 / 1_048_576.0,
+            "{found:?}: the roundings to units are in it"
+        );
+        let mut first = [0.0; 32];
+        first[0] = 1.0;
+        let seeds = [Seed { output: result, gradient: &first }];
+        let slopes =
+            outcome.memory.gradient(&seeds).expect("a tape").of(outcome.input).expect("an input");
+        assert!(slopes.iter().all(|s| s.value == 1.0 && s.uncertainty < 1e-12), "each has slope 1");
+        assert_eq!(outcome.memory.losses(), [], "nothing is lost");
+    }
+}
+
+/// A cell of a large grid is a decision, though its number is as large as one in fixed point.
+#[test]
+fn cells_of_large_grids_are_whole_numbers() {
+    let body = "mul.f32 %f3, %f1, 0f43E10000;\ncvt.rmi.f32.f32 %f4, %f3;\ncvt.rzi.s32.f32 %r2, %f4;\n\
+                cvt.rn.f32.s32 %f5, %r2;\nsub.f32 %f2, %f3, %f5;";
+    check(body, &positive(), |x| (450.0 * x).fract(), |_| 450.0, 1e-9);
+    let magic = "mul.f32 %f3, %f1, 0f43E10000;\nadd.f32 %f4, %f3, 0f4B400000;\nsub.f32 %f5, %f4, 0f4B400000;\n\
+                 sub.f32 %f2, %f3, %f5;";
+    let rest = |x: f64| 450.0 * x - (450.0 * x).round_ties_even();
+    check(magic, &numbers(), rest, |_| 450.0, 1e-9);
+}
+
+/// The host has written over a buffer that a kernel had written.
+#[test]
+fn memory_that_was_written_past_begins_anew() {
+    let mut memory = DeviceMemory::new();
+    let module = Module::parse(&elementwise("mul.f32 %f2, %f1, %f1;")).expect("the test's kernel");
+    let x = super::run::bytes(&numbers());
+    let [a, b] = [memory.upload(&x), memory.upload(&x)];
+    memory.follow(Some(1 << 20));
+    memory.differentiate(a).expect("there is a tape");
+    // Without shadows: the input is written past them.
+    let launch_plain = crate::Launch {
+        grid: [1, 1, 1],
+        block: [32, 1, 1],
+        dynamic_shared: 0,
+        arguments: [a, a].map(crate::Argument::from).to_vec(),
+    };
+    let plain = crate::Observers::default();
+    crate::run(&module, "k", &launch_plain, &mut memory, &Schedule::lockstep(), plain)
+        .expect("it runs");
+    launch(&module, &mut memory, [a, b], &Schedule::lockstep());
+    let losses = memory.losses();
+    assert!(losses.iter().all(|lost| lost.loss == Loss::Overwritten), "{losses:?}");
+    assert_eq!(losses.iter().map(|lost| lost.count).sum::<u64>(), 32, "{losses:?}");
+}
+
+/// The lesser of float bits and a literal's: where the literal is taken it is a constant, and no loss.
+#[test]
+fn an_extreme_of_bits_is_one_of_both() {
+    let body = "mov.b32 %r2, %f1;\nmin.s32 %r3, %r2, 1073741825;\nmov.b32 %f3, %r3;\nadd.f32 %f2, %f3, %f3;";
+    let limit = f64::from(f32::from_bits(1_073_741_825));
+    assert!(limit > 2.0 && limit < 2.001, "the test's own literal");
+    let twice =
+        |x: f64| if x > 2.0 { 2.0 * f64::from(f32::from_bits(1_073_741_825)) } else { 2.0 * x };
+    check(body, &positive(), twice, |x| if x > 2.0 { 0.0 } else { 2.0 }, SHARP);
+}
