@@ -15,6 +15,7 @@ mod formulations;
 mod fuzzing;
 mod gate;
 mod generated;
+mod gradcheck;
 mod grid;
 mod jobs;
 mod judging;

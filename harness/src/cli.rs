@@ -24,6 +24,7 @@ pub mod formulations;
 pub mod fuzz;
 pub mod gate;
 pub mod generated;
+pub mod gradcheck;
 pub mod help;
 pub mod judge;
 pub mod merge;
@@ -103,6 +104,9 @@ fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
         | Command::Coverage(_)
         | Command::Devices
         | Command::Formulations(_)
+        | Command::Gradcheck(_)
+        | Command::Compare(_)
+        | Command::Accuracy(_)
         | Command::Judge(_)
         | Command::Oracle(_)
         | Command::Render(_)
@@ -165,6 +169,9 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Devices => devices::run(&engines_here()?, out),
         Command::Formulations(typed) => formulations::run(&typed.resolve()?, out),
         Command::Judge(typed) => judge::run(&typed.resolve()?, out),
+        Command::Gradcheck(typed) => gradcheck::run(&typed.resolve()?, out),
+        Command::Compare(typed) => gradcheck::run(&typed.resolve()?, out),
+        Command::Accuracy(typed) => gradcheck::run(&typed.resolve()?, out),
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
         Command::Render(typed) => render::run(&typed.resolve()?, out),
         Command::Replay(typed) => {

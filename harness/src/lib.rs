@@ -27,6 +27,7 @@
 pub mod acceptance;
 pub mod cli;
 pub mod emulated;
+pub mod gradcheck;
 pub mod kernel;
 pub mod manifest;
 pub mod mutants;

@@ -75,6 +75,7 @@ mod values;
 mod wgsl;
 
 pub use bind::BindError;
+pub(crate) use bind::{entries, entry};
 pub use program::{Evaluated, ManifestKernel};
 pub use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, Field, Function, KernelKind, Layout, Meaning, Operator,

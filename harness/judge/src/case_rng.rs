@@ -8,7 +8,8 @@ pub struct CaseRng(TestRng);
 
 impl CaseRng {
     /// The numbers of a campaign's seed and a case's index.
-    pub(crate) fn new(seed: u64, index: u64) -> Self {
+    #[must_use]
+    pub fn new(seed: u64, index: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&index.to_le_bytes());

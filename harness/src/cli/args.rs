@@ -54,6 +54,12 @@ pub enum Command {
     Report(super::report::ReportArgs),
     /// Judge your own CUDA kernel, as PTX, on the emulator
     Ptx(Box<PtxArgs>),
+    /// Is your backward kernel the derivative of your forward kernel? In PTX, without an oracle or a GPU
+    Gradcheck(Box<super::gradcheck::GradcheckArgs>),
+    /// Does your kernel compute what another one computes? In PTX, at any reduction or block size
+    Compare(Box<super::gradcheck::CompareArgs>),
+    /// How far is your kernel in f32 from its own exact values? In PTX
+    Accuracy(Box<super::gradcheck::AccuracyArgs>),
     /// Judge your own WGSL kernel on every engine of wgpu
     Wgsl(Box<super::wgsl::WgslArgs>),
     /// Count what the reductions send to memory, of splats and of grid encodings

@@ -11,8 +11,9 @@ use super::Cli;
 use super::exit::{CliError, Outcome};
 
 /// The commands by what a person comes for.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Judge your own kernel", &["ptx", "wgsl", "check", "cases", "judge"]),
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Judge any kernel by its own mathematics", &["gradcheck", "compare", "accuracy"]),
+    ("Judge your own kernel of a known stage", &["ptx", "wgsl", "check", "cases", "judge"]),
     ("Look for more", &["fuzz", "merge", "replay", "report"]),
     ("Why believe it", &["mutants"]),
     ("The oracle, and what kernels come to", &["oracle", "render", "traffic", "sweep", "train"]),

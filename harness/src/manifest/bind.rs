@@ -80,7 +80,7 @@ fn demangled(name: &str) -> Option<String> {
 
 /// The entry point that is meant: one of that name, in C++ with or without its parameters, or the only one
 /// that the name is a part of.
-fn entry(kernel: &str, names: &[String]) -> Result<String, BindError> {
+pub(crate) fn entry(kernel: &str, names: &[String]) -> Result<String, BindError> {
     let plain = |words: &str| {
         let name = words.split(['(', '<']).next().unwrap_or_default();
         name.rsplit(' ').next().unwrap_or_default().to_owned()
@@ -107,7 +107,7 @@ fn entry(kernel: &str, names: &[String]) -> Result<String, BindError> {
 }
 
 /// The names of all entry points in a program's text, also of those that cannot run.
-fn entries(ptx: &str) -> Vec<String> {
+pub(crate) fn entries(ptx: &str) -> Vec<String> {
     let mut names = Vec::new();
     for line in ptx.lines() {
         let Some((_, rest)) = line.split_once(".entry ") else { continue };

@@ -107,7 +107,8 @@ impl Tape {
     /// the partial, times how much of `of` is in the operand. Without the use the derivative would be
     /// less by as much.
     pub(super) fn contributions(&self, adjoints: &Adjoints, of: u32) -> BTreeMap<Use, f64> {
-        let count = self.nodes();
+        // What was recorded after the sweep, by a backward pass, has no part in it.
+        let count = adjoints.values.len();
         let mut tangents = vec![0.0; count];
         tangents[of as usize] = 1.0;
         let mut all = BTreeMap::new();

@@ -1,0 +1,226 @@
+//! The options of `gradcheck`, `compare` and `accuracy`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use splatcheck_emulator::Schedule;
+
+use crate::cli::exit::CliError;
+use crate::cli::paths;
+use crate::cli::schedule::ScheduleArgs;
+use crate::gradcheck::{Manifest, Program};
+use splatcheck_judge::engines::Order;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether a backward kernel returns the derivatives of a forward kernel.
+    Gradient,
+    /// Whether two programs compute the same.
+    Equal,
+    /// How far a program is from its own exact values.
+    Accuracy,
+}
+
+/// The options that the three share.
+#[derive(Clone, Debug, Args)]
+pub struct DrawnArgs {
+    /// What the arrays are, how they are drawn and how the kernels are launched (.toml): docs/src/gradcheck.md
+    #[arg(long, value_name = "FILE")]
+    pub manifest: PathBuf,
+    /// Number of cases that are drawn
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub cases: u64,
+    /// Seed of the cases
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// In which orders the machine runs.
+    #[command(flatten)]
+    pub order: ScheduleArgs,
+    /// Run this case alone: sizes, inputs and given gradients, as a reproducer has them (.safetensors)
+    #[arg(long, value_name = "FILE", conflicts_with = "cases")]
+    pub inputs: Option<PathBuf>,
+    /// Write the first case: inputs, f32 outputs, exact outputs and gradients in f64 (.safetensors)
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Write what came of every case as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Folder for a reproducer of what disagrees
+    #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
+    pub out: PathBuf,
+}
+
+/// Options of `gradcheck`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct GradcheckArgs {
+    /// The kernels in PTX [default: those that the manifest names]
+    #[arg(value_name = "PTX")]
+    pub ptx: Vec<PathBuf>,
+    /// The rest.
+    #[command(flatten)]
+    pub drawn: DrawnArgs,
+}
+
+/// Options of `compare`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct CompareArgs {
+    /// The program that is right, in PTX
+    #[arg(value_name = "RIGHT.ptx")]
+    pub right: PathBuf,
+    /// The program that must compute the same, in PTX
+    #[arg(value_name = "OTHER.ptx")]
+    pub other: PathBuf,
+    /// The rest.
+    #[command(flatten)]
+    pub drawn: DrawnArgs,
+}
+
+/// Options of `accuracy`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct AccuracyArgs {
+    /// The kernels in PTX [default: those that the manifest names]
+    #[arg(value_name = "PTX")]
+    pub ptx: Vec<PathBuf>,
+    /// The rest.
+    #[command(flatten)]
+    pub drawn: DrawnArgs,
+}
+
+/// A checked command.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is asked.
+    pub question: Question,
+    /// The manifest.
+    pub manifest: Manifest,
+    /// Its file.
+    pub manifest_file: PathBuf,
+    /// The programs, each of some files in PTX.
+    pub files: Vec<Vec<PathBuf>>,
+    /// Number of cases.
+    pub cases: u64,
+    /// Their seed.
+    pub seed: u64,
+    /// The orders of execution.
+    pub schedules: Vec<Schedule>,
+    /// The only case.
+    pub inputs: Option<PathBuf>,
+    /// Where the first case goes.
+    pub save: Option<PathBuf>,
+    /// Where all results go.
+    pub json: Option<PathBuf>,
+    /// Folder for a reproducer: writable, perhaps still to be made.
+    pub out: PathBuf,
+}
+
+impl Plan {
+    /// Reads and parses the programs.
+    ///
+    /// # Errors
+    /// The first file that cannot be read or is no PTX.
+    pub fn programs(&self) -> Result<Vec<Program>, CliError> {
+        let program = |files: &Vec<PathBuf>| {
+            let texts = files.iter().map(|file| Ok((file.display().to_string(), text(file)?)));
+            let texts = texts.collect::<Result<Vec<_>, CliError>>()?;
+            let files = texts.iter().map(|(file, text)| (file.as_str(), text.as_str()));
+            Program::new(files).map_err(CliError::of)
+        };
+        self.files.iter().map(program).collect()
+    }
+}
+
+fn text(file: &Path) -> Result<String, CliError> {
+    let cannot = |error| CliError::caused(format!("cannot read {}", file.display()), error);
+    fs::read_to_string(file).map_err(cannot)
+}
+
+impl DrawnArgs {
+    fn resolve(self, question: Question, named: Vec<Vec<PathBuf>>) -> Result<Plan, CliError> {
+        let manifest_file = paths::readable_file("--manifest", &self.manifest)?;
+        let written = text(&manifest_file)?;
+        let manifest = Manifest::parse(&written).map_err(|problem| {
+            CliError::caused(format!("--manifest {}", manifest_file.display()), problem)
+        })?;
+        if question == Question::Gradient && manifest.backward.is_empty() {
+            let what = format!(
+                "--manifest {}: there is no [backward], which gradcheck compares with [forward]",
+                manifest_file.display()
+            );
+            return Err(CliError::new(what));
+        }
+        let files = files(&manifest, &manifest_file, named)?;
+        let schedules = self.order.orders()?.into_iter().map(Order::schedule).collect();
+        let inputs = self.inputs.map(|file| paths::readable_file("--inputs", &file)).transpose()?;
+        let save = self.save.map(|file| paths::writable_file("--save", &file, "safetensors"));
+        let json = self.json.map(|file| paths::writable_file("--json", &file, "json"));
+        if self.cases == 0 && inputs.is_none() {
+            return Err(CliError::new("--cases 0: nothing would be judged, give 1 or more"));
+        }
+        Ok(Plan {
+            question,
+            manifest,
+            manifest_file,
+            files,
+            cases: self.cases,
+            seed: self.seed,
+            schedules,
+            inputs,
+            save: save.transpose()?,
+            json: json.transpose()?,
+            out: paths::folder_to_name("--out", &self.out)?,
+        })
+    }
+}
+
+/// The files that were named, or those of the manifest, which lie beside it.
+fn files(
+    manifest: &Manifest,
+    manifest_file: &Path,
+    named: Vec<Vec<PathBuf>>,
+) -> Result<Vec<Vec<PathBuf>>, CliError> {
+    let beside = manifest_file.parent().unwrap_or_else(|| Path::new("."));
+    let of_manifest: Vec<PathBuf> = manifest.ptx.iter().map(|file| beside.join(file)).collect();
+    let mut all = Vec::new();
+    for program in named {
+        let program = if program.is_empty() { of_manifest.clone() } else { program };
+        if program.is_empty() {
+            let what = "name the kernels' PTX files, here or in the manifest: ptx = \"pair.ptx\"";
+            return Err(CliError::new(what));
+        }
+        let readable = program.iter().map(|file| paths::readable_file("the PTX", file));
+        all.push(readable.collect::<Result<_, _>>()?);
+    }
+    Ok(all)
+}
+
+impl GradcheckArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first that cannot be followed.
+    pub fn resolve(self) -> Result<Plan, CliError> {
+        self.drawn.resolve(Question::Gradient, vec![self.ptx])
+    }
+}
+
+impl CompareArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first that cannot be followed.
+    pub fn resolve(self) -> Result<Plan, CliError> {
+        self.drawn.resolve(Question::Equal, vec![vec![self.right], vec![self.other]])
+    }
+}
+
+impl AccuracyArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first that cannot be followed.
+    pub fn resolve(self) -> Result<Plan, CliError> {
+        self.drawn.resolve(Question::Accuracy, vec![self.ptx])
+    }
+}

@@ -1,0 +1,329 @@
+//! What `gradcheck`, `compare` and `accuracy` say.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use splatcheck_emulator::Schedule;
+
+use super::options::{Plan, Question};
+use crate::cli::exit::CliError;
+use crate::gradcheck::{Case, Checked, Element, Judged, Program, exact_arrays};
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::table::table;
+
+/// Wrong elements that are shown of an array.
+const SHOWN: usize = 3;
+
+/// Places of lost numbers that are shown.
+const PLACES: usize = 5;
+
+/// A case with something wrong, made smaller.
+pub(super) struct Found {
+    index: u64,
+    case: Case,
+    checked: Checked,
+    /// Where it was written.
+    file: PathBuf,
+}
+
+impl Found {
+    /// Writes the case.
+    pub(super) fn new(
+        plan: &Plan,
+        index: u64,
+        case: Case,
+        checked: Checked,
+    ) -> Result<Self, CliError> {
+        let file = match &plan.inputs {
+            Some(file) => file.clone(),
+            None => {
+                let stem = plan.manifest_file.file_stem().unwrap_or_default().to_string_lossy();
+                let name =
+                    format!("{}-{stem}-{}-{index}.safetensors", name(plan.question), plan.seed);
+                fs::create_dir_all(&plan.out).map_err(|error| {
+                    CliError::caused(format!("cannot make {}", plan.out.display()), error)
+                })?;
+                let file = plan.out.join(name);
+                case.write(&file, Vec::new()).map_err(CliError::of)?;
+                file
+            }
+        };
+        Ok(Self { index, case, checked, file })
+    }
+}
+
+fn name(question: Question) -> &'static str {
+    match question {
+        Question::Gradient => "gradcheck",
+        Question::Equal => "compare",
+        Question::Accuracy => "accuracy",
+    }
+}
+
+/// What the elements are.
+fn elements(question: Question) -> &'static str {
+    match question {
+        Question::Gradient => "derivatives",
+        Question::Equal | Question::Accuracy => "elements",
+    }
+}
+
+/// The whole report.
+pub(super) fn text(plan: &Plan, all: &[(u64, Checked)], found: Option<&Found>) -> String {
+    let arrays = summed(all);
+    let wrong = all.iter().filter(|(_, checked)| checked.is_wrong()).count();
+    let compared: usize = arrays.values().map(|judged| judged.compared).sum();
+    let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
+    let what = elements(plan.question);
+    let head = match plan.question {
+        Question::Accuracy => "measured".to_owned(),
+        Question::Gradient | Question::Equal if wrong > 0 => {
+            format!("disagree: {wrong} of")
+        }
+        Question::Gradient | Question::Equal => "agree:".to_owned(),
+    };
+    let runs = if all.len() == 1 { "1 run".to_owned() } else { format!("{} runs", all.len()) };
+    let mut text =
+        format!("{head} {runs}, {compared} {what} compared, {zeros} of them zero on both sides\n");
+    if let Some(found) = found {
+        text += &finding(plan, found);
+    }
+    text.push('\n');
+    text += &table(&rows(plan.question, &arrays));
+    text += &notes(plan, all, &arrays);
+    text
+}
+
+/// The arrays of all cases, added up.
+fn summed(all: &[(u64, Checked)]) -> BTreeMap<String, Judged> {
+    let mut sums: BTreeMap<String, Judged> = BTreeMap::new();
+    for judged in all.iter().flat_map(|(_, checked)| &checked.arrays) {
+        let sum = sums.entry(judged.name.clone()).or_insert_with(|| Judged {
+            name: judged.name.clone(),
+            of: judged.of.clone(),
+            ..Judged::default()
+        });
+        sum.compared += judged.compared;
+        sum.zeros += judged.zeros;
+        sum.unknown += judged.unknown;
+        sum.wrong.extend(&judged.wrong);
+        sum.worst = sum.worst.max(judged.worst);
+        sum.rounding = sum.rounding.max(judged.rounding);
+    }
+    sums
+}
+
+fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec<Vec<String>> {
+    let with_distance = question != Question::Accuracy;
+    let mut head = vec!["array", "of", "compared", "zero", "wrong", "not judged"];
+    if with_distance {
+        head.push("distance / uncertainty");
+    }
+    head.push("f32 error / radius");
+    let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    for judged in arrays.values() {
+        let mut row = vec![judged.name.clone(), judged.of.clone()];
+        let counts = [judged.compared, judged.zeros, judged.wrong.len(), judged.unknown];
+        row.extend(counts.map(|count| count.to_string()));
+        if with_distance {
+            row.push(format!("{:.2e}", judged.worst));
+        }
+        row.push(format!("{:.2}", judged.rounding));
+        rows.push(row);
+    }
+    rows
+}
+
+/// The finding: what is wrong, what it looks like, how to run it again.
+fn finding(plan: &Plan, found: &Found) -> String {
+    let mut text = String::new();
+    let sizes: Vec<_> =
+        found.case.sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
+    let sizes = if sizes.is_empty() { String::new() } else { format!(", {}", sizes.join(", ")) };
+    let place = format!("case {}{sizes}", found.index);
+    if let Some(why) = &found.checked.fault {
+        let _ = writeln!(text, "DISAGREE no result ({place}): {why}");
+    }
+    if let Some(explained) = &found.checked.explained {
+        let _ = writeln!(text, "  looks like: {explained}");
+    }
+    for judged in found.checked.arrays.iter().filter(|judged| !judged.wrong.is_empty()) {
+        let (wrong, compared) = (judged.wrong.len(), judged.compared);
+        let _ = writeln!(text, "DISAGREE {}: {wrong} of {compared} ({place})", judged.name);
+        let mut shown: Vec<&Element> = judged.wrong.iter().collect();
+        shown.sort_by(|a, b| (b.found - b.expected).abs().total_cmp(&(a.found - a.expected).abs()));
+        for element in shown.into_iter().take(SHOWN) {
+            text += &line(plan.question, judged, element);
+        }
+    }
+    if found.checked.open[0] > 0 {
+        let _ = writeln!(
+            text,
+            "  {} comparisons are open in this case: a conforming execution may decide them otherwise",
+            found.checked.open[0]
+        );
+    }
+    let (manifest, file) = (plan.manifest_file.display(), found.file.display());
+    let files: Vec<_> =
+        plan.files.iter().flatten().map(|file| file.display().to_string()).collect();
+    let _ = writeln!(
+        text,
+        "  run it again: splatcheck {} {} --manifest {manifest} --inputs {file}",
+        name(plan.question),
+        files.join(" ")
+    );
+    text
+}
+
+fn line(question: Question, judged: &Judged, element: &Element) -> String {
+    let Element { index, found, expected, uncertainty, float } = *element;
+    let place = place(&judged.shape, index);
+    let expected_words = match question {
+        Question::Gradient => "the derivative is",
+        Question::Equal | Question::Accuracy => "it must be",
+    };
+    let distance = (found - expected).abs();
+    let times = if uncertainty > 0.0 {
+        format!(", {:.1e} times their uncertainty {uncertainty:.1e}", distance / uncertainty)
+    } else {
+        String::new()
+    };
+    format!(
+        "  {}{place} is {found:e} in real arithmetic ({float:e} in f32), {expected_words} {expected:e}: \
+         the distance is {distance:.3e}{times}\n",
+        judged.name
+    )
+}
+
+/// An element's index, as in `NumPy`.
+fn place(shape: &[usize], index: usize) -> String {
+    let mut rest = index;
+    let mut all: Vec<String> = shape
+        .iter()
+        .rev()
+        .map(|&side| {
+            let at = rest % side.max(1);
+            rest /= side.max(1);
+            at.to_string()
+        })
+        .collect();
+    all.reverse();
+    if all.is_empty() { String::new() } else { format!("[{}]", all.join(", ")) }
+}
+
+fn notes(plan: &Plan, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>) -> String {
+    let mut text = String::new();
+    let open: u64 = all.iter().map(|(_, checked)| checked.open[0]).sum();
+    let decided: u64 = all.iter().map(|(_, checked)| checked.open[1]).sum();
+    if open > 0 {
+        let _ = writeln!(
+            text,
+            "{open} of {decided} comparisons of floats are open: rounding may decide them otherwise"
+        );
+    }
+    for judged in arrays.values().filter(|judged| judged.unknown > 0) {
+        let _ = writeln!(
+            text,
+            "NOT EXERCISED: {}: {} elements: a number was lost on the way",
+            judged.name, judged.unknown
+        );
+    }
+    for judged in arrays.values().filter(|judged| is_constant(plan.question, judged)) {
+        let _ = writeln!(
+            text,
+            "NOT EXERCISED: {}: all {} derivatives are zero, no output depends on {}",
+            judged.name, judged.compared, judged.of
+        );
+    }
+    let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
+    for place in all.iter().flat_map(|(_, checked)| &checked.lost) {
+        *lost.entry(place).or_default() += 1;
+    }
+    for (place, cases) in lost.iter().take(PLACES) {
+        let _ = writeln!(text, "LOST in {cases} runs: {place}");
+    }
+    if lost.len() > PLACES {
+        let _ = writeln!(text, "LOST at {} more places", lost.len() - PLACES);
+    }
+    text
+}
+
+fn is_constant(question: Question, judged: &Judged) -> bool {
+    question == Question::Gradient && judged.compared > 0 && judged.zeros == judged.compared
+}
+
+/// Why nothing was judged of some array, or of all; `None` where each has an element that was.
+pub(super) fn not_judged(plan: &Plan, all: &[(u64, Checked)]) -> Option<String> {
+    let arrays = summed(all);
+    let unjudged = |judged: &&Judged| judged.compared == 0 || is_constant(plan.question, judged);
+    let names: Vec<&str> =
+        arrays.values().filter(unjudged).map(|judged| judged.name.as_str()).collect();
+    let what = elements(plan.question);
+    if arrays.is_empty() {
+        return Some("nothing was judged: the manifest has no array to compare".to_owned());
+    }
+    (!names.is_empty()).then(|| {
+        format!(
+            "not judged: {}: of all cases no {what} could be compared, or all are zero; the lines above say why",
+            names.join(", ")
+        )
+    })
+}
+
+/// Writes a case with all that is known of it.
+pub(super) fn save(
+    plan: &Plan,
+    programs: &[Program],
+    case: &Case,
+    file: &Path,
+) -> Result<(), CliError> {
+    let Some(program) = programs.first() else { return Ok(()) };
+    let more = exact_arrays(&plan.manifest, program, case, &Schedule::lockstep());
+    case.write(file, more.map_err(CliError::of)?).map_err(CliError::of)
+}
+
+/// Writes what came of every case.
+pub(super) fn write_json(plan: &Plan, all: &[(u64, Checked)], file: &Path) -> Result<(), CliError> {
+    let judged = |judged: &Judged| -> Value {
+        json!({
+            "name": judged.name,
+            "of": judged.of,
+            "shape": judged.shape,
+            "compared": judged.compared,
+            "zero": judged.zeros,
+            "not_judged": judged.unknown,
+            "distance_to_uncertainty": judged.worst,
+            "f32_error_to_radius": judged.rounding,
+            "wrong": judged.wrong.iter().map(|element| json!({
+                "element": place(&judged.shape, element.index),
+                "found": element.found,
+                "expected": element.expected,
+                "uncertainty": element.uncertainty,
+                "f32": element.float,
+            })).collect::<Vec<_>>(),
+        })
+    };
+    let cases = all.iter().map(|(index, checked)| {
+        json!({
+            "case": index,
+            "arrays": checked.arrays.iter().map(judged).collect::<Vec<_>>(),
+            "lost": checked.lost,
+            "open_comparisons": checked.open[0],
+            "comparisons": checked.open[1],
+            "looks_like": checked.explained,
+            "no_result": checked.fault,
+        })
+    });
+    let document = json!({
+        "splatcheck": env!("CARGO_PKG_VERSION"),
+        "question": name(plan.question),
+        "manifest": plan.manifest_file.display().to_string(),
+        "seed": plan.seed,
+        "cases": cases.collect::<Vec<_>>(),
+    });
+    let text = serde_json::to_string_pretty(&document).map_err(CliError::of)?;
+    write_file(file, (text + "\n").as_bytes()).map_err(CliError::of)
+}

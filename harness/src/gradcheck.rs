@@ -1,0 +1,26 @@
+//! Is a backward kernel the transposed Jacobian of its forward kernel? Nobody tells the program the
+//! mathematics: the emulator executes the forward kernel in real arithmetic beside f32
+//! (`splatcheck_emulator::Shadowing`), keeps a tape, and a sweep over it gives the derivatives that the
+//! backward kernel must return.
+//!
+//! A [`Manifest`] says what the arrays of a pair of kernels are, how they are drawn and how the kernels are
+//! launched; a [`Case`] is one draw; [`check`] runs both kernels on it and compares. [`compare`] asks whether
+//! two programs compute the same numbers, [`accuracy`] how far one is from its own exact values.
+//!
+//! What is compared is mathematics, not floats: the value that the backward kernel's operations have in real
+//! arithmetic, against the derivative, each with the distance by which it is uncertain (rounded literals,
+//! approximated functions, 2^-53 for every operation of the shadow). So a missing term of a millionth is seen,
+//! and a right kernel that rounds badly is not accused.
+
+mod draw;
+mod explain;
+mod judge;
+mod launch;
+mod manifest;
+mod shrink;
+
+pub use draw::{Array, Case, CaseProblem, Values};
+pub use judge::{Checked, Element, Judged, accuracy, check, compare, exact_arrays};
+pub use launch::{Program, ProgramError};
+pub use manifest::{Begins, Draw, Dtype, Input, Launch, Manifest, Number, Output, Parameter, Size};
+pub use shrink::smaller;

@@ -1,0 +1,447 @@
+//! A case: sizes and arrays, drawn from two numbers, or read from a file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use splatcheck_judge::case_rng::CaseRng;
+use splatcheck_judge::io::container::{self, Entry, Part};
+use splatcheck_judge::io::error::InputError;
+use splatcheck_judge::io::{Problem, read, write};
+use splatcheck_reference::arithmetic::{exp, ln};
+use splatcheck_workloads::layout::{Expression, ExpressionError};
+
+use super::manifest::{Draw, Dtype, Manifest, Size};
+
+/// Most words of an array, and of all.
+const MOST_WORDS: usize = 1 << 26;
+
+/// What the key of a size begins with in a file's metadata.
+const SIZE: &str = "size.";
+
+/// Why there is no case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CaseProblem {
+    /// A number of the manifest without a value.
+    #[error("{place}: {source}")]
+    Number {
+        /// Where it stands.
+        place: String,
+        /// Why it has none.
+        source: ExpressionError,
+    },
+    /// A number that cannot be used.
+    #[error("{place} is {value}: {advice}")]
+    Value {
+        /// Where it stands.
+        place: String,
+        /// The number.
+        value: String,
+        /// What would do.
+        advice: &'static str,
+    },
+    /// Sizes that are computed from each other.
+    #[error("[sizes], {0}: computed from each other in a circle, give one of them a number")]
+    Circle(String),
+}
+
+/// The numbers of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Floats.
+    F32(Vec<f32>),
+    /// Whole numbers with a sign.
+    I32(Vec<i32>),
+    /// Whole numbers without one.
+    U32(Vec<u32>),
+}
+
+impl Values {
+    /// Its bytes, little endian.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::F32(all) => all.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::I32(all) => all.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::U32(all) => all.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::F32(all) => all.len(),
+            Self::I32(all) => all.len(),
+            Self::U32(all) => all.len(),
+        }
+    }
+}
+
+/// An array of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its numbers, row by row.
+    pub values: Values,
+}
+
+/// Sizes, inputs and given gradients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The sizes.
+    pub sizes: BTreeMap<String, i64>,
+    /// Inputs and given gradients by their names.
+    pub arrays: BTreeMap<String, Array>,
+}
+
+impl Case {
+    /// The case of a seed and an index.
+    ///
+    /// # Errors
+    /// [`CaseProblem`].
+    pub fn drawn(manifest: &Manifest, seed: u64, index: u64) -> Result<Self, CaseProblem> {
+        let mut rng = CaseRng::new(seed, index);
+        let mut drawn = BTreeMap::new();
+        for (name, size) in &manifest.sizes {
+            if let Size::Range { from, to } = size {
+                drawn.insert(name.clone(), within(name, [*from, *to], &mut rng)?);
+            }
+        }
+        Self::of_sizes(manifest, &drawn, seed, index)
+    }
+
+    /// The same with these numbers in the place of the sizes that are drawn. The other arrays stay what they
+    /// are where their sizes do.
+    ///
+    /// # Errors
+    /// [`CaseProblem`].
+    pub fn of_sizes(
+        manifest: &Manifest,
+        drawn: &BTreeMap<String, i64>,
+        seed: u64,
+        index: u64,
+    ) -> Result<Self, CaseProblem> {
+        let mut case = Self { sizes: sizes(manifest, drawn)?, arrays: BTreeMap::new() };
+        // Each array has numbers of its own, so that one does not move when another changes.
+        let rng = |number: u64| CaseRng::new(seed ^ 0x6772_6164, index << 8 | number);
+        for ((name, input), number) in manifest.inputs.iter().zip(0..) {
+            let shape = case.shape(name, &input.shape)?;
+            let values =
+                case.draw(name, input.dtype, input.draw.as_ref(), &shape, &mut rng(number))?;
+            case.arrays.insert(name.clone(), Array { shape, values });
+        }
+        for ((of, gradient), number) in manifest.given().zip(128..) {
+            let shape = case.shape(of, &manifest.outputs[of].shape)?;
+            let values = rng(number).values(shape.iter().product());
+            case.arrays.insert(gradient.to_owned(), Array { shape, values: Values::F32(values) });
+        }
+        Ok(case)
+    }
+
+    /// The value of a whole number of the manifest.
+    ///
+    /// # Errors
+    /// [`CaseProblem::Number`].
+    pub fn integer(&self, place: &str, number: &Expression) -> Result<i64, CaseProblem> {
+        let value = number.integer(&|name| lookup(&self.sizes, name));
+        value.map_err(|source| CaseProblem::Number { place: place.to_owned(), source })
+    }
+
+    /// The value of any number of the manifest.
+    ///
+    /// # Errors
+    /// [`CaseProblem::Number`].
+    #[expect(clippy::cast_precision_loss, reason = "a float is what is asked for")]
+    pub fn float(&self, place: &str, number: &Expression) -> Result<f64, CaseProblem> {
+        let value = number.float(&|name| lookup(&self.sizes, name).map(|value| value as f64));
+        value.map_err(|source| CaseProblem::Number { place: place.to_owned(), source })
+    }
+
+    /// The shape of an array.
+    ///
+    /// # Errors
+    /// [`CaseProblem`]: also for an array that is too large.
+    pub fn shape(&self, name: &str, sides: &[Expression]) -> Result<Vec<usize>, CaseProblem> {
+        let place = format!("the shape of {name}");
+        let mut words = 1_usize;
+        let side = |side: &Expression| {
+            let value = self.integer(&place, side)?;
+            let fits = usize::try_from(value).ok().filter(|&side| {
+                words = words.saturating_mul(side);
+                words <= MOST_WORDS
+            });
+            fits.ok_or_else(|| CaseProblem::Value {
+                place: place.clone(),
+                value: value.to_string(),
+                advice: "expected no negative number, and at most 2^26 numbers in all",
+            })
+        };
+        sides.iter().map(side).collect()
+    }
+
+    fn draw(
+        &self,
+        name: &str,
+        dtype: Dtype,
+        draw: Option<&Draw>,
+        shape: &[usize],
+        rng: &mut CaseRng,
+    ) -> Result<Values, CaseProblem> {
+        let count: usize = shape.iter().product();
+        let place = format!("[inputs.{name}], draw");
+        let ends = |ends: &[Expression; 2]| -> Result<[f64; 2], CaseProblem> {
+            Ok([self.float(&place, &ends[0])?, self.float(&place, &ends[1])?])
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "rounded to the array's type")]
+        let floats = |one: &mut dyn FnMut() -> f64| (0..count).map(|_| one() as f32).collect();
+        let whole = |all: Vec<i64>| integers(&place, dtype, all);
+        match draw {
+            None => Ok(Values::F32(rng.values(count))),
+            Some(Draw::Uniform(both)) => {
+                let [low, high] = ends(both)?;
+                Ok(Values::F32(floats(&mut || low + (high - low) * unit(rng))))
+            }
+            Some(Draw::Normal(both)) => {
+                let [mean, deviation] = ends(both)?;
+                let mut normal = || (0..12).map(|_| unit(rng)).sum::<f64>() - 6.0;
+                Ok(Values::F32(floats(&mut || mean + deviation * normal())))
+            }
+            Some(Draw::LogUniform(both)) => {
+                let [low, high] = ends(both)?;
+                if !(low > 0.0 && high >= low && high.is_finite()) {
+                    let advice = "expected two positive numbers, the smaller first";
+                    let value = format!("{low} to {high}");
+                    return Err(CaseProblem::Value { place, value, advice });
+                }
+                let (low, high) = (ln(low), ln(high));
+                Ok(Values::F32(floats(&mut || exp(low + (high - low) * unit(rng)))))
+            }
+            Some(Draw::Below(end)) => {
+                let end = positive(&place, self.integer(&place, end)?)?;
+                whole((0..count).map(|_| i64::from(rng.below(end))).collect())
+            }
+            Some(Draw::Offsets(end)) => {
+                let end = self.integer(&place, end)?;
+                whole(offsets(&place, count, end, rng)?)
+            }
+            Some(Draw::Permutation(_)) => {
+                let mut all: Vec<i64> =
+                    (0..count).filter_map(|at| i64::try_from(at).ok()).collect();
+                rng.shuffle(&mut all);
+                whole(all)
+            }
+            Some(Draw::Value(value)) if dtype == Dtype::F32 => {
+                let value = self.float(&place, value)?;
+                Ok(Values::F32(floats(&mut || value)))
+            }
+            Some(Draw::Value(value)) => whole(vec![self.integer(&place, value)?; count]),
+        }
+    }
+
+    /// Writes sizes and arrays, by their names, and more arrays in f64.
+    ///
+    /// # Errors
+    /// Why the file could not be written.
+    pub fn write(&self, file: &Path, more: Vec<Entry<f64>>) -> Result<(), InputError> {
+        let sizes =
+            self.sizes.iter().map(|(name, size)| (format!("{SIZE}{name}"), size.to_string()));
+        let mut parts: Vec<Box<dyn Part>> = Vec::new();
+        for (name, Array { shape, values }) in &self.arrays {
+            let (name, shape) = (name.clone(), shape.clone());
+            parts.push(match values.clone() {
+                Values::F32(all) => Box::new(Entry::named(name, shape, all)),
+                Values::I32(all) => Box::new(Entry::named(name, shape, all)),
+                Values::U32(all) => Box::new(Entry::named(name, shape, all)),
+            });
+        }
+        parts.extend(more.into_iter().map(|entry| Box::new(entry) as Box<dyn Part>));
+        let parts: Vec<&dyn Part> = parts.iter().map(|part| &**part).collect();
+        let bytes = container::encode_parts(&sizes.collect(), &parts);
+        write::write_file(file, &bytes.map_err(|problem| problem.in_file(file))?)
+    }
+
+    /// Reads what [`Self::write`] wrote: the sizes that are drawn, inputs and given gradients; other arrays
+    /// are left aside.
+    ///
+    /// # Errors
+    /// The first array that is missing or does not fit the manifest.
+    pub fn read(manifest: &Manifest, file: &Path) -> Result<Self, InputError> {
+        let bytes = read::bytes(file)?;
+        let container = container::parse(&bytes).map_err(|problem| problem.in_file(file))?;
+        Self::of_container(manifest, &container).map_err(|problem| problem.in_file(file))
+    }
+
+    fn of_container(
+        manifest: &Manifest,
+        container: &container::Container<'_>,
+    ) -> Result<Self, Problem> {
+        let mut drawn = BTreeMap::new();
+        for name in manifest.sizes.keys() {
+            let key = format!("{SIZE}{name}");
+            let Some(text) = container.text(&key) else { continue };
+            let value =
+                text.parse().map_err(|_| Problem::new(&*key, text, "expected a whole number"))?;
+            drawn.insert(name.clone(), value);
+        }
+        let wrong =
+            |error: CaseProblem| Problem::new("the case", error.to_string(), "mend it there");
+        for (name, size) in &manifest.sizes {
+            if matches!(size, Size::Range { .. }) && !drawn.contains_key(name) {
+                let key = format!("{SIZE}{name}");
+                return Err(Problem::new(
+                    key,
+                    "missing",
+                    "the metadata has every size that is drawn",
+                ));
+            }
+        }
+        let mut case =
+            Self { sizes: sizes(manifest, &drawn).map_err(wrong)?, arrays: BTreeMap::new() };
+        let inputs =
+            manifest.inputs.iter().map(|(name, input)| (name.as_str(), input.dtype, &input.shape));
+        let given =
+            manifest.given().map(|(of, name)| (name, Dtype::F32, &manifest.outputs[of].shape));
+        for (name, dtype, sides) in inputs.chain(given) {
+            let shape = case.shape(name, sides).map_err(wrong)?;
+            let expected: Vec<_> = shape.iter().copied().map(Some).collect();
+            let values = match dtype {
+                Dtype::F32 => Values::F32(container.need_tensor(name)?.numbers(&expected)?),
+                Dtype::U32 => Values::U32(container.need_integers(name)?.integers(&expected)?),
+                Dtype::I32 => {
+                    let words =
+                        container.need(name, safetensors::Dtype::I32)?.integers(&expected)?;
+                    Values::I32(words.into_iter().map(u32::cast_signed).collect())
+                }
+            };
+            case.arrays.insert(name.to_owned(), Array { shape, values });
+        }
+        Ok(case)
+    }
+
+    /// Numbers in all arrays.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.arrays.values().map(|array| array.values.len()).sum()
+    }
+}
+
+fn lookup(sizes: &BTreeMap<String, i64>, name: &str) -> Result<i64, ExpressionError> {
+    sizes.get(name).copied().ok_or_else(|| ExpressionError::Unknown {
+        name: name.to_owned(),
+        known: sizes.keys().cloned().collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// All sizes, from those that are drawn.
+fn sizes(
+    manifest: &Manifest,
+    drawn: &BTreeMap<String, i64>,
+) -> Result<BTreeMap<String, i64>, CaseProblem> {
+    let mut known = BTreeMap::new();
+    let mut left: Vec<(&String, &Expression)> = Vec::new();
+    for (name, size) in &manifest.sizes {
+        match (size, drawn.get(name)) {
+            (Size::Range { .. }, Some(&value)) => {
+                known.insert(name.clone(), value);
+            }
+            (Size::Range { from, .. }, None) => {
+                known.insert(name.clone(), *from);
+            }
+            (Size::Is(expression), _) => left.push((name, expression)),
+        }
+    }
+    while !left.is_empty() {
+        let before = left.len();
+        let mut later = Vec::new();
+        for (name, expression) in left {
+            let mut names = Vec::new();
+            expression.names(&mut names);
+            let waits = names
+                .iter()
+                .any(|other| !known.contains_key(*other) && manifest.sizes.contains_key(*other));
+            if waits {
+                later.push((name, expression));
+                continue;
+            }
+            let value = expression.integer(&|name| lookup(&known, name));
+            let place = format!("[sizes], {name}");
+            let value = value.map_err(|source| CaseProblem::Number { place, source })?;
+            known.insert(name.clone(), value);
+        }
+        if later.len() == before {
+            return Err(CaseProblem::Circle(later[0].0.clone()));
+        }
+        left = later;
+    }
+    Ok(known)
+}
+
+/// A whole number from the first to the second.
+fn within(name: &str, [from, to]: [i64; 2], rng: &mut CaseRng) -> Result<i64, CaseProblem> {
+    let count = to.checked_sub(from).and_then(|width| u32::try_from(width).ok());
+    let Some(end) = count.and_then(|width| width.checked_add(1)) else {
+        return Err(CaseProblem::Value {
+            place: format!("[sizes], {name}"),
+            value: format!("from {from} to {to}"),
+            advice: "expected the smaller number first, and fewer than 2^32 between them",
+        });
+    };
+    Ok(from + i64::from(rng.below(end)))
+}
+
+/// A number from 0 on below 1, a multiple of 2^-24.
+fn unit(rng: &mut CaseRng) -> f64 {
+    f64::from(rng.below(1 << 24)) / f64::from(1 << 24)
+}
+
+fn positive(place: &str, value: i64) -> Result<u32, CaseProblem> {
+    u32::try_from(value).ok().filter(|&end| end > 0).ok_or_else(|| CaseProblem::Value {
+        place: place.to_owned(),
+        value: value.to_string(),
+        advice: "expected 1 to 2^32 - 1",
+    })
+}
+
+/// Numbers in ascending order from 0 to `end`.
+fn offsets(
+    place: &str,
+    count: usize,
+    end: i64,
+    rng: &mut CaseRng,
+) -> Result<Vec<i64>, CaseProblem> {
+    let most = u32::try_from(end).map_err(|_| CaseProblem::Value {
+        place: place.to_owned(),
+        value: end.to_string(),
+        advice: "expected 0 to 2^32 - 1",
+    })?;
+    let mut all: Vec<i64> = match most.checked_add(1) {
+        Some(choices) => (0..count).map(|_| i64::from(rng.below(choices))).collect(),
+        None => vec![0; count],
+    };
+    all.sort_unstable();
+    if let [first, .., last] = &mut all[..] {
+        (*first, *last) = (0, end);
+    }
+    Ok(all)
+}
+
+/// Whole numbers in the type of an array.
+fn integers(place: &str, dtype: Dtype, all: Vec<i64>) -> Result<Values, CaseProblem> {
+    let wrong = |value: i64| CaseProblem::Value {
+        place: place.to_owned(),
+        value: value.to_string(),
+        advice: "expected a number that the array's type can hold",
+    };
+    match dtype {
+        Dtype::I32 => {
+            let each = |value| i32::try_from(value).map_err(|_| wrong(value));
+            Ok(Values::I32(all.into_iter().map(each).collect::<Result<_, _>>()?))
+        }
+        Dtype::U32 | Dtype::F32 => {
+            let each = |value| u32::try_from(value).map_err(|_| wrong(value));
+            Ok(Values::U32(all.into_iter().map(each).collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,381 @@
+//! Runs a pair of kernels on a case and compares what comes back with the sweep.
+
+use splatcheck_emulator::{Exact, Loss, Schedule, Seed, Shadowing};
+
+use splatcheck_judge::io::container::Entry;
+
+use super::draw::{Case, Values};
+use super::explain::explain;
+use super::launch::{Arrays, Program, ProgramError, Stopped};
+use super::manifest::{Dtype, Manifest};
+
+/// An element that is not what it must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Element {
+    /// Its number, row by row.
+    pub index: usize,
+    /// What the kernel's operations give in real arithmetic.
+    pub found: f64,
+    /// What they must give.
+    pub expected: f64,
+    /// How far both are uncertain together.
+    pub uncertainty: f64,
+    /// What the kernel returned in f32.
+    pub float: f32,
+}
+
+/// What came of one array.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judged {
+    /// Its name.
+    pub name: String,
+    /// What it is the gradient of, or what it is compared with.
+    pub of: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Elements that were compared.
+    pub compared: usize,
+    /// Those of them that are zero on both sides.
+    pub zeros: usize,
+    /// Elements that nobody can judge: a number was lost on the way.
+    pub unknown: usize,
+    /// Elements that are wrong.
+    pub wrong: Vec<Element>,
+    /// The largest distance between both sides, as a part of their uncertainty.
+    pub worst: f64,
+    /// The largest error of an f32, as a part of the radius that rounding may take it.
+    pub rounding: f64,
+}
+
+/// What came of a case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checked {
+    /// Array by array.
+    pub arrays: Vec<Judged>,
+    /// Where numbers were lost, in words.
+    pub lost: Vec<String>,
+    /// Comparisons of floats that a conforming execution may decide otherwise, and all.
+    pub open: [u64; 2],
+    /// What the wrong elements may lack, in words.
+    pub explained: Option<String>,
+    /// A kernel gave no result.
+    pub fault: Option<String>,
+}
+
+impl Checked {
+    /// Whether something is wrong.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        self.fault.is_some() || self.arrays.iter().any(|judged| !judged.wrong.is_empty())
+    }
+
+    fn fault(why: String) -> Self {
+        Self { fault: Some(why), ..Self::default() }
+    }
+}
+
+/// Whether the backward kernel returns the transposed Jacobian of the forward kernel times the given
+/// gradients.
+///
+/// # Errors
+/// [`ProgramError`]: the manifest does not fit the program.
+pub fn check(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, ProgramError> {
+    match checked(manifest, program, case, schedule) {
+        Ok(checked) => Ok(checked),
+        Err(Stopped::Fault(why)) => Ok(Checked::fault(why)),
+        Err(Stopped::Error(error)) => Err(error),
+    }
+}
+
+fn checked(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, Stopped> {
+    let mut arrays = Arrays::new(manifest, case)?;
+    let tape = Shadowing::TAPE;
+    arrays.memory.follow(Some(1 << 30));
+    for (of, _) in manifest.returned() {
+        let named = arrays.memory.differentiate(arrays.buffers[of]);
+        named.map_err(|error| internal(&error))?;
+    }
+    arrays.launch((program, case), &manifest.forward, (tape, schedule))?;
+    let given = given(manifest, case);
+    let seeds: Vec<Seed<'_>> =
+        given.iter().map(|(of, gradient)| Seed { output: arrays.buffers[*of], gradient }).collect();
+    let gradient = arrays.memory.gradient(&seeds).map_err(|error| internal(&error))?;
+    // What forward and backward share keeps its exact values: the backward pass goes on from them.
+    arrays.launch((program, case), &manifest.backward, (Shadowing::Values, schedule))?;
+    let mut checked = Checked { lost: lost(&arrays), open: open(&arrays), ..Checked::default() };
+    for place in &gradient.lost {
+        checked.lost.push(format!("a derivative is lost at {place}"));
+    }
+    // What goes through an output's number that was lost is not in the sweep at all.
+    let blind = !gradient.unknown.is_empty();
+    if blind {
+        let (count, of) = (gradient.unknown.len(), gradient.unknown[0].0);
+        let name = arrays.buffers.iter().find(|(_, buffer)| **buffer == of);
+        let name = name.map_or("an output", |(name, _)| name.as_str());
+        checked.lost.push(format!("{count} elements of {name} have no exact number"));
+    }
+    checked.lost.sort();
+    checked.lost.dedup();
+    for (of, name) in manifest.returned() {
+        let buffer = arrays.buffers[of];
+        let derivatives = gradient.of(buffer).unwrap_or_default();
+        let words = match arrays.words(name) {
+            Ok(words) => words,
+            Err(why) => return Err(Stopped::Fault(why)),
+        };
+        let exact = arrays.memory.exact(arrays.buffers[name]);
+        let doubt = if blind { f64::INFINITY } else { 0.0 };
+        let expected = derivatives.iter().map(|d| (d.value, d.uncertainty + doubt));
+        let mut judged = compared(name, of, &words, &exact, expected);
+        judged.shape.clone_from(&case.arrays[of].shape);
+        if checked.explained.is_none() && !judged.wrong.is_empty() {
+            let contributions = |element| {
+                arrays.memory.contributions(&gradient, buffer, element).unwrap_or_default()
+            };
+            checked.explained = explain(&judged, &contributions);
+        }
+        checked.arrays.push(judged);
+    }
+    Ok(checked)
+}
+
+/// The given gradients, by the outputs that they are of.
+fn given<'m>(manifest: &'m Manifest, case: &Case) -> Vec<(&'m str, Vec<f64>)> {
+    let numbers = |(of, name): (&'m str, &'m str)| match &case.arrays[name].values {
+        Values::F32(all) => (of, all.iter().copied().map(f64::from).collect()),
+        Values::I32(_) | Values::U32(_) => (of, Vec::new()),
+    };
+    manifest.given().map(numbers).collect()
+}
+
+fn internal(error: &dyn std::error::Error) -> Stopped {
+    ProgramError::Launch { kernel: "the forward pass".to_owned(), why: error.to_string() }.into()
+}
+
+/// Compares the exact values of an array with what they must be.
+fn compared(
+    name: &str,
+    of: &str,
+    words: &[u32],
+    exact: &[Exact],
+    expected: impl Iterator<Item = (f64, f64)>,
+) -> Judged {
+    let mut judged = Judged { name: name.to_owned(), of: of.to_owned(), ..Judged::default() };
+    for ((index, exact), (expected, doubt)) in exact.iter().enumerate().zip(expected) {
+        let uncertainty = exact.uncertainty + doubt;
+        if !uncertainty.is_finite() || !expected.is_finite() || !exact.value.is_finite() {
+            judged.unknown += 1;
+            continue;
+        }
+        let (found, float) = (exact.value, f32::from_bits(words[index]));
+        let distance = (found - expected).abs();
+        judged.compared += 1;
+        judged.zeros += usize::from(found == 0.0 && expected == 0.0);
+        judged.worst = judged.worst.max(part(distance, uncertainty));
+        judged.rounding = judged.rounding.max(part((f64::from(float) - found).abs(), exact.radius));
+        if distance > uncertainty {
+            judged.wrong.push(Element { index, found, expected, uncertainty, float });
+        }
+    }
+    judged
+}
+
+/// A distance as a part of a bound; nothing of nothing is nothing.
+fn part(distance: f64, bound: f64) -> f64 {
+    if distance == 0.0 { 0.0 } else { distance / bound }
+}
+
+fn lost(arrays: &Arrays) -> Vec<String> {
+    let all = arrays.memory.losses().into_iter();
+    all.map(|lost| format!("{} at {}", because(lost.loss), lost.place)).collect()
+}
+
+/// Why a number began anew, in words.
+fn because(loss: Loss) -> &'static str {
+    match loss {
+        Loss::Bits => "a float's bits are changed by integers in a way that no rule follows",
+        Loss::Radius => "a result is not within the radius of its operation in real numbers",
+        Loss::Range => "a value overflows, or is no number, in f32 or in real numbers alone",
+        Loss::Overwritten => "a number was written past its exact value",
+        Loss::Unknown => "an instruction that no rule follows uses a float",
+    }
+}
+
+fn open(arrays: &Arrays) -> [u64; 2] {
+    let all = arrays.memory.decisions();
+    [all.iter().map(|(_, decided)| decided.open).sum(), all.iter().map(|(_, d)| d.all).sum()]
+}
+
+/// The outputs of the forward launches of a program.
+fn ran(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Arrays, Stopped> {
+    let mut arrays = Arrays::new(manifest, case)?;
+    arrays.launch((program, case), &manifest.forward, (Shadowing::Values, schedule))?;
+    Ok(arrays)
+}
+
+/// Whether one program's outputs are those of another.
+///
+/// # Errors
+/// As [`check`].
+pub fn compare(
+    manifest: &Manifest,
+    [one, other]: [&Program; 2],
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, ProgramError> {
+    let both = ran(manifest, one, case, &Schedule::lockstep())
+        .and_then(|one| Ok([one, ran(manifest, other, case, schedule)?]));
+    let [one, other] = match both {
+        Ok(both) => both,
+        Err(Stopped::Fault(why)) => return Ok(Checked::fault(why)),
+        Err(Stopped::Error(error)) => return Err(error),
+    };
+    let (open_one, open_other) = (open(&one), open(&other));
+    let mut checked = Checked {
+        lost: [lost(&one), lost(&other)].concat(),
+        open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
+        ..Checked::default()
+    };
+    for (name, output) in &manifest.outputs {
+        let (Ok(expected), found) = (one.words(name), other.words(name)) else { continue };
+        let found = match found {
+            Ok(found) => found,
+            Err(why) => return Ok(Checked::fault(why)),
+        };
+        let mut judged = match output.dtype {
+            Dtype::F32 => {
+                let exact = other.memory.exact(other.buffers[name]);
+                let wanted = one.memory.exact(one.buffers[name]);
+                let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
+                compared(name, name, &found, &exact, wanted)
+            }
+            Dtype::I32 | Dtype::U32 => equal(name, &expected, &found, output.dtype),
+        };
+        judged.shape = case.shape(name, &output.shape)?;
+        checked.arrays.push(judged);
+    }
+    Ok(checked)
+}
+
+/// Compares whole numbers, which have no rounding.
+fn equal(name: &str, expected: &[u32], found: &[u32], dtype: Dtype) -> Judged {
+    let number = |word: u32| match dtype {
+        Dtype::I32 => f64::from(word.cast_signed()),
+        Dtype::U32 | Dtype::F32 => f64::from(word),
+    };
+    let mut judged = Judged { name: name.to_owned(), of: name.to_owned(), ..Judged::default() };
+    for (index, (&expected, &found)) in expected.iter().zip(found).enumerate() {
+        judged.compared += 1;
+        judged.zeros += usize::from(expected == 0 && found == 0);
+        if expected != found {
+            let (expected, found) = (number(expected), number(found));
+            judged.wrong.push(Element {
+                index,
+                found,
+                expected,
+                uncertainty: 0.0,
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "shown beside the number itself"
+                )]
+                float: found as f32,
+            });
+        }
+    }
+    judged
+}
+
+/// How far a program's floats are from its own exact values: no element is wrong.
+///
+/// # Errors
+/// As [`check`].
+pub fn accuracy(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, ProgramError> {
+    let arrays = match ran(manifest, program, case, schedule) {
+        Ok(arrays) => arrays,
+        Err(Stopped::Fault(why)) => return Ok(Checked::fault(why)),
+        Err(Stopped::Error(error)) => return Err(error),
+    };
+    let mut checked = Checked { lost: lost(&arrays), open: open(&arrays), ..Checked::default() };
+    for (name, output) in &manifest.outputs {
+        let Ok(words) = arrays.words(name) else { continue };
+        if output.dtype != Dtype::F32 {
+            continue;
+        }
+        let exact = arrays.memory.exact(arrays.buffers[name]);
+        let own = exact.iter().map(|exact| (exact.value, exact.uncertainty)).collect::<Vec<_>>();
+        let mut judged = compared(name, name, &words, &exact, own.into_iter());
+        judged.shape = case.shape(name, &output.shape)?;
+        checked.arrays.push(judged);
+    }
+    Ok(checked)
+}
+
+/// What is known of each array of a case after all launches, in f64: the numbers in f32 (`f32_NAME`), in real
+/// arithmetic (`exact_NAME`), how far rounding may take them (`radius_NAME`); and of each input its derivative
+/// (`gradient_NAME`). Of an array that is not whole only what is known is there.
+///
+/// # Errors
+/// As [`check`], and a kernel that gives no result.
+pub fn exact_arrays(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Vec<Entry<f64>>, ProgramError> {
+    let stopped = |stopped| match stopped {
+        Stopped::Error(error) => error,
+        Stopped::Fault(why) => ProgramError::Launch { kernel: "the case".to_owned(), why },
+    };
+    let mut arrays = Arrays::new(manifest, case)?;
+    arrays.memory.follow(Some(1 << 30));
+    for (of, _) in manifest.returned() {
+        arrays.memory.differentiate(arrays.buffers[of]).map_err(|e| stopped(internal(&e)))?;
+    }
+    let run = (Shadowing::TAPE, schedule);
+    arrays.launch((program, case), &manifest.forward, run).map_err(stopped)?;
+    let mut all = Vec::new();
+    let floats = |words: Vec<u32>| -> Vec<f64> {
+        words.into_iter().map(|word| f64::from(f32::from_bits(word))).collect()
+    };
+    let names = manifest.outputs.iter().filter(|(_, output)| output.dtype == Dtype::F32);
+    for (name, output) in names {
+        let shape = case.shape(name, &output.shape)?;
+        let exact = arrays.memory.exact(arrays.buffers[name]);
+        if let Ok(words) = arrays.words(name) {
+            all.push(Entry::named(format!("f32_{name}"), shape.clone(), floats(words)));
+        }
+        let (values, radii) = exact.iter().map(|exact| (exact.value, exact.radius)).unzip();
+        all.push(Entry::named(format!("exact_{name}"), shape.clone(), values));
+        all.push(Entry::named(format!("radius_{name}"), shape, radii));
+    }
+    let given = given(manifest, case);
+    let seeds: Vec<Seed<'_>> =
+        given.iter().map(|(of, gradient)| Seed { output: arrays.buffers[*of], gradient }).collect();
+    let gradient = arrays.memory.gradient(&seeds).map_err(|e| stopped(internal(&e)))?;
+    for (of, _) in manifest.returned() {
+        let derivatives = gradient.of(arrays.buffers[of]).unwrap_or_default();
+        let values = derivatives.iter().map(|derivative| derivative.value).collect();
+        all.push(Entry::named(format!("gradient_{of}"), case.arrays[of].shape.clone(), values));
+    }
+    Ok(all)
+}

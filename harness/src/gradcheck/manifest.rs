@@ -1,0 +1,403 @@
+//! What a file says of a pair of kernels.
+//!
+//! ```toml
+//! ptx = "pair.ptx"                 # beside this file; more than one: a list
+//!
+//! [sizes]
+//! N = { from = 1, to = 64 }        # drawn for each case
+//! blocks = "ceil_div(N, 32)"       # or an expression over others
+//!
+//! [inputs.x]
+//! shape = ["N", 2]                 # f32 where no dtype is given, drawn from -1 to 1
+//! [inputs.ids]
+//! dtype = "i32"
+//! shape = ["N"]
+//! draw = { below = 8 }             # also: uniform, normal, log_uniform, offsets, permutation, value
+//!
+//! [outputs.y]                      # what the forward kernel writes, and arrays between launches
+//! shape = [8]
+//! begins = "zeros"                 # without it nothing was ever written
+//!
+//! [gradients]
+//! y = "v_y"                        # an output: the gradient that the backward kernel is given
+//! x = "v_x"                        # an input: the gradient that it returns; it begins as zeros
+//!
+//! [forward]                        # or [[forward]], several launches one after another
+//! kernel = "forward"
+//! block = [32]
+//! grid = ["blocks"]
+//! parameters = ["x", "ids", "y", { u32 = "N" }]
+//!
+//! [backward]
+//! kernel = "backward"
+//! block = [32]
+//! grid = ["blocks"]
+//! parameters = ["x", "ids", "v_y", "v_x", { u32 = "N" }]
+//! ```
+//! Numbers are those of manifests (`splatcheck_workloads::layout::Expression`).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::error::quoted;
+use splatcheck_workloads::layout::Expression;
+use splatcheck_workloads::layout::written::parse;
+
+/// A checked manifest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// Files in PTX beside the manifest; the command may name others.
+    pub ptx: Vec<String>,
+    /// Sizes by their names.
+    pub sizes: BTreeMap<String, Size>,
+    /// What the kernels are given.
+    pub inputs: BTreeMap<String, Input>,
+    /// What they write, gradients apart.
+    pub outputs: BTreeMap<String, Output>,
+    /// Of an output the gradient that is given, of an input the gradient that is returned.
+    pub gradients: BTreeMap<String, String>,
+    /// The forward kernel, or several launches.
+    pub forward: Vec<Launch>,
+    /// The backward kernel, or several launches; none where programs are compared.
+    pub backward: Vec<Launch>,
+}
+
+/// A size.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Size {
+    /// Drawn for each case, both ends included.
+    Range {
+        /// The least.
+        from: i64,
+        /// The largest.
+        to: i64,
+    },
+    /// The same in all cases, but for what it is computed from.
+    Is(Expression),
+}
+
+/// What an array is made of, 32 bits each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    /// Floats.
+    #[default]
+    F32,
+    /// Whole numbers with a sign.
+    I32,
+    /// Whole numbers without one.
+    U32,
+}
+
+/// An array that the kernels are given.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What it is made of.
+    #[serde(default)]
+    pub dtype: Dtype,
+    /// Its shape.
+    pub shape: Vec<Expression>,
+    /// How it is drawn; floats without it uniformly from -1 to 1.
+    pub draw: Option<Draw>,
+}
+
+/// How an array is drawn.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// Floats from the first to the second, all equally likely.
+    Uniform([Expression; 2]),
+    /// Floats about the first, with the second as their standard deviation (a sum of twelve uniform numbers).
+    Normal([Expression; 2]),
+    /// Positive floats from the first to the second, whose logarithms are equally likely.
+    LogUniform([Expression; 2]),
+    /// Whole numbers from 0 on below this one.
+    Below(Expression),
+    /// Whole numbers in ascending order, the first 0 and the last this one: where lists begin and end.
+    Offsets(Expression),
+    /// The whole numbers from 0 on, each once, in any order.
+    Permutation(bool),
+    /// This number everywhere.
+    Value(Expression),
+}
+
+/// An array that the kernels write.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// What it is made of.
+    #[serde(default)]
+    pub dtype: Dtype,
+    /// Its shape.
+    pub shape: Vec<Expression>,
+    /// What it holds at first.
+    #[serde(default)]
+    pub begins: Begins,
+}
+
+/// What an output holds at first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Begins {
+    /// Nothing was ever written.
+    #[default]
+    Poison,
+    /// Zeros.
+    Zeros,
+}
+
+/// One launch.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Launch {
+    /// Its entry point: mangled, demangled, or a part that only one name has.
+    pub kernel: String,
+    /// Threads of a block in x, y, z; 1 where there are fewer numbers.
+    pub block: Vec<Expression>,
+    /// Blocks in x, y, z; 1 where there are fewer numbers.
+    pub grid: Vec<Expression>,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: Option<Expression>,
+    /// The parameters, in order.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Parameter {
+    /// A pointer to an array by its name.
+    Array(String),
+    /// A number.
+    Number(Number),
+}
+
+/// A number by value.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "their names are those of the types")]
+pub enum Number {
+    U8(Expression),
+    U32(Expression),
+    I32(Expression),
+    U64(Expression),
+    I64(Expression),
+    F32(Expression),
+    F64(Expression),
+    /// A null pointer.
+    Null(bool),
+}
+
+/// One or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Some<T> {
+    One(T),
+    All(Vec<T>),
+}
+
+impl<T> Some<T> {
+    fn all(self) -> Vec<T> {
+        match self {
+            Self::One(one) => vec![one],
+            Self::All(all) => all,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    ptx: Option<Some<String>>,
+    #[serde(default)]
+    sizes: BTreeMap<String, Size>,
+    #[serde(default)]
+    inputs: BTreeMap<String, Input>,
+    #[serde(default)]
+    outputs: BTreeMap<String, Output>,
+    #[serde(default)]
+    gradients: BTreeMap<String, String>,
+    forward: Some<Launch>,
+    backward: Option<Some<Launch>>,
+}
+
+impl Manifest {
+    /// Reads a manifest's text.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with what to do.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let file: File = parse("the manifest", text)?;
+        let manifest = Self {
+            ptx: file.ptx.map_or_else(Vec::new, Some::all),
+            sizes: file.sizes,
+            inputs: file.inputs,
+            outputs: file.outputs,
+            gradients: file.gradients,
+            forward: file.forward.all(),
+            backward: file.backward.map_or_else(Vec::new, Some::all),
+        };
+        manifest.check_names()?;
+        manifest.check_gradients()?;
+        manifest.check_draws()?;
+        manifest.check_launches()?;
+        Ok(manifest)
+    }
+
+    /// The gradients that the backward kernel returns, by the inputs that they are of.
+    pub fn returned(&self) -> impl Iterator<Item = (&str, &str)> {
+        let of_input = |(of, _): &(&String, &String)| self.inputs.contains_key(*of);
+        self.gradients
+            .iter()
+            .filter(of_input)
+            .map(|(of, gradient)| (of.as_str(), gradient.as_str()))
+    }
+
+    /// The gradients that it is given, by the outputs that they are of.
+    pub fn given(&self) -> impl Iterator<Item = (&str, &str)> {
+        let of_output = |(of, _): &(&String, &String)| self.outputs.contains_key(*of);
+        self.gradients
+            .iter()
+            .filter(of_output)
+            .map(|(of, gradient)| (of.as_str(), gradient.as_str()))
+    }
+
+    /// Every array's name.
+    pub fn arrays(&self) -> impl Iterator<Item = &str> {
+        let names = self.inputs.keys().chain(self.outputs.keys()).chain(self.gradients.values());
+        names.map(String::as_str)
+    }
+
+    fn known(&self) -> String {
+        self.arrays().collect::<Vec<_>>().join(", ")
+    }
+
+    fn check_names(&self) -> Result<(), Problem> {
+        let mut seen = std::collections::BTreeSet::new();
+        for name in self.arrays() {
+            if !seen.insert(name) {
+                let advice = "give each of [inputs], [outputs] and [gradients] another name";
+                return Err(Problem::new(quoted(name), "the name of two arrays", advice));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_gradients(&self) -> Result<(), Problem> {
+        for of in self.gradients.keys() {
+            let dtype = self.inputs.get(of).map(|input| input.dtype);
+            let dtype = dtype.or_else(|| self.outputs.get(of).map(|output| output.dtype));
+            let place = format!("[gradients], {of}");
+            match dtype {
+                Some(Dtype::F32) => {}
+                None => {
+                    let advice = format!("expected one of [inputs] or [outputs]: {}", self.known());
+                    return Err(Problem::new(place, "no array", advice));
+                }
+                Some(Dtype::I32 | Dtype::U32) => {
+                    let advice = "whole numbers have no derivative, leave it out";
+                    return Err(Problem::new(place, "an array of whole numbers", advice));
+                }
+            }
+        }
+        if self.backward.is_empty() {
+            return Ok(());
+        }
+        let missing = |what: &str| {
+            let advice =
+                format!("say which gradient belongs to which {what}: {what} = \"v_{what}\"");
+            Problem::new("[gradients]", format!("none of an {what}"), advice)
+        };
+        self.given().next().ok_or_else(|| missing("output"))?;
+        self.returned().next().ok_or_else(|| missing("input"))?;
+        Ok(())
+    }
+
+    fn check_draws(&self) -> Result<(), Problem> {
+        for (name, input) in &self.inputs {
+            let place = || format!("[inputs.{name}]");
+            match (input.dtype, &input.draw) {
+                (
+                    Dtype::F32,
+                    None | Some(Draw::Uniform(_) | Draw::Normal(_) | Draw::LogUniform(_)),
+                )
+                | (_, Some(Draw::Value(_)))
+                | (
+                    Dtype::I32 | Dtype::U32,
+                    Some(Draw::Below(_) | Draw::Offsets(_) | Draw::Permutation(true)),
+                ) => {}
+                (_, Some(Draw::Permutation(false))) => {
+                    let advice = "write permutation = true, or another draw";
+                    return Err(Problem::new(place(), "permutation = false", advice));
+                }
+                (Dtype::F32, Some(Draw::Below(_) | Draw::Offsets(_) | Draw::Permutation(true))) => {
+                    let advice =
+                        "give dtype = \"i32\" or \"u32\", or draw = { uniform = [-1.0, 1.0] }";
+                    return Err(Problem::new(
+                        place(),
+                        "floats that are drawn as whole numbers",
+                        advice,
+                    ));
+                }
+                (Dtype::I32 | Dtype::U32, None) => {
+                    let advice = "give draw = { below = N }, { offsets = N }, { permutation = true } or { value = 0 }";
+                    return Err(Problem::new(place(), "whole numbers without a draw", advice));
+                }
+                (
+                    Dtype::I32 | Dtype::U32,
+                    Some(Draw::Uniform(_) | Draw::Normal(_) | Draw::LogUniform(_)),
+                ) => {
+                    let advice = "give draw = { below = N }, or dtype = \"f32\"";
+                    return Err(Problem::new(
+                        place(),
+                        "whole numbers that are drawn as floats",
+                        advice,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_launches(&self) -> Result<(), Problem> {
+        for launch in self.forward.iter().chain(&self.backward) {
+            let place = |what: &str| format!("kernel {}, {what}", quoted(&launch.kernel));
+            for (what, sides) in [("block", &launch.block), ("grid", &launch.grid)] {
+                if !(1..=3).contains(&sides.len()) {
+                    let value = format!("{} numbers", sides.len());
+                    return Err(Problem::new(place(what), value, "expected 1 to 3: x, y, z"));
+                }
+            }
+            for parameter in &launch.parameters {
+                let Parameter::Array(name) = parameter else { continue };
+                if !self.arrays().any(|known| known == name) {
+                    let advice = format!("expected one of {}", self.known());
+                    return Err(Problem::new(place("parameters"), quoted(name), advice));
+                }
+            }
+        }
+        let launches = |of: &[Launch], wanted: &str| {
+            of.iter()
+                .flat_map(|launch| &launch.parameters)
+                .any(|parameter| matches!(parameter, Parameter::Array(name) if name == wanted))
+        };
+        for (of, gradient) in self.given().chain(self.returned()) {
+            let (place, advice) = (format!("[gradients], {of}"), "name it among its parameters");
+            if !launches(&self.forward, of) {
+                let value = format!("{}, which no forward kernel has", quoted(of));
+                return Err(Problem::new(place, value, advice));
+            }
+            if !self.backward.is_empty() && !launches(&self.backward, gradient) {
+                let value = format!("{}, which no backward kernel has", quoted(gradient));
+                return Err(Problem::new(place, value, advice));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Makes a failing case smaller: first its sizes, then its numbers.
+
+use std::collections::BTreeMap;
+
+use super::draw::{Array, Case, CaseProblem, Values};
+use super::manifest::{Manifest, Size};
+
+/// Most cases that are tried.
+const ATTEMPTS: usize = 200;
+
+/// A smaller case for which `fails` still holds, drawn with the same seed and index; the case itself where
+/// none is found.
+///
+/// # Errors
+/// [`CaseProblem`] of a size that the manifest cannot have.
+pub fn smaller(
+    manifest: &Manifest,
+    case: &Case,
+    (seed, index): (u64, u64),
+    fails: &mut dyn FnMut(&Case) -> bool,
+) -> Result<Case, CaseProblem> {
+    let mut best = case.clone();
+    let mut attempts = ATTEMPTS;
+    let mut drawn: BTreeMap<String, i64> = BTreeMap::new();
+    for (name, size) in &manifest.sizes {
+        if matches!(size, Size::Range { .. }) {
+            drawn.insert(name.clone(), case.sizes[name]);
+        }
+    }
+    loop {
+        let before = drawn.clone();
+        for (name, size) in &manifest.sizes {
+            let Size::Range { from, .. } = size else { continue };
+            // Halves the distance to the least.
+            let mut step = drawn[name] - from;
+            while step > 0 && attempts > 0 {
+                let tried = drawn.clone().into_iter().chain([(name.clone(), drawn[name] - step)]);
+                let tried: BTreeMap<_, _> = tried.collect();
+                let smaller = Case::of_sizes(manifest, &tried, seed, index)?;
+                attempts -= 1;
+                if fails(&smaller) {
+                    (best, drawn) = (smaller, tried);
+                    step = step.min(drawn[name] - from);
+                } else {
+                    step /= 2;
+                }
+            }
+        }
+        if drawn == before || attempts == 0 {
+            break;
+        }
+    }
+    for name in case.arrays.keys() {
+        let Some(simple) = ones(&best.arrays[name]) else { continue };
+        let arrays = best.arrays.clone().into_iter().chain([(name.clone(), simple)]).collect();
+        let simpler = Case { sizes: best.sizes.clone(), arrays };
+        if attempts > 0 && fails(&simpler) {
+            best = simpler;
+        }
+        attempts = attempts.saturating_sub(1);
+    }
+    Ok(best)
+}
+
+/// The array with ones for all floats; `None` for one that has no floats, or only ones.
+fn ones(array: &Array) -> Option<Array> {
+    let Values::F32(all) = &array.values else { return None };
+    let is_one = |x: &f32| x.to_bits() == 1.0_f32.to_bits();
+    let values = Values::F32(vec![1.0; all.len()]);
+    (!all.iter().all(is_one)).then(|| Array { shape: array.shape.clone(), values })
+}

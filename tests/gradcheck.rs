@@ -1,0 +1,175 @@
+//! `splatcheck gradcheck`, `compare` and `accuracy`: pairs of kernels that no oracle of ours knows.
+
+use splatcheck_tests::{root, say};
+use std::fs;
+use std::path::Path;
+
+fn example(file: &str) -> String {
+    root().join("harness/examples/gradcheck").join(file).display().to_string()
+}
+
+#[test]
+fn a_right_pair_agrees_in_every_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = example("pair.toml");
+    for order in ["lockstep", "random:3", "adversarial:5"] {
+        let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--schedule", order]);
+        assert_eq!(said.code, Some(0), "{order}: {said:?}");
+        assert!(said.out.starts_with("agree: 20 runs, 2414 derivatives compared"), "{said:?}");
+        for gradient in ["\nv_w ", "\nv_x "] {
+            assert!(said.out.contains(gradient), "{order}: {said:?}");
+        }
+    }
+    assert!(fs::read_dir(folder.path()).expect("a folder").next().is_none(), "nothing is written");
+}
+
+/// The backward kernel of `pair_broken.ptx` forgets a part of the gradient, which one line of the forward
+/// kernel makes.
+#[test]
+fn a_missing_part_is_named_with_its_line_and_can_be_run_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (manifest, broken) = (example("pair.toml"), example("pair_broken.ptx"));
+    let json = folder.path().join("run.json").display().to_string();
+    let words = ["gradcheck", &broken, "--manifest", &manifest, "--json", &json];
+    let said = say(folder.path(), &words);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.starts_with("disagree: 20 of 20 runs"), "{said:?}");
+    let source =
+        fs::read_to_string(root().join("harness/examples/gradcheck/pair.cu")).expect("there");
+    let line = 1 + source.lines().position(|line| line.contains("value += ")).expect("the part");
+    let first =
+        format!("\n  looks like: v_w lacks what the third operand contributes at pair.cu:{line} ");
+    assert!(said.out.contains(&first), "{said:?}");
+    assert!(said.out.contains("\nDISAGREE v_w: 1 of 1 (case 0, N = 1"), "made smaller: {said:?}");
+    assert!(!said.out.contains("DISAGREE v_x"), "the other is right: {said:?}");
+    let text = fs::read_to_string(&json).expect("written");
+    let run: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(run["cases"].as_array().map(Vec::len), Some(20), "every case");
+    let file = folder.path().join("splatcheck-out/gradcheck-pair-0-0.safetensors");
+    let file = file.display().to_string();
+    for (ptx, code) in [(&broken, 1), (&example("pair.ptx"), 0)] {
+        let said =
+            say(folder.path(), &["gradcheck", ptx, "--manifest", &manifest, "--inputs", &file]);
+        assert_eq!(said.code, Some(code), "{ptx}: {said:?}");
+    }
+}
+
+#[test]
+fn a_case_is_saved_with_its_exact_numbers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("case.safetensors");
+    let (manifest, name) = (example("pair.toml"), file.display().to_string());
+    let said = say(
+        folder.path(),
+        &["gradcheck", "--manifest", &manifest, "--save", &name, "--cases", "1"],
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let bytes = fs::read(&file).expect("written");
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).expect("safetensors");
+    let floats = |name: &str| -> Vec<f64> {
+        let tensor = tensors.tensor(name).expect(name);
+        let eight = tensor.data().as_chunks::<8>().0.iter();
+        eight.map(|bytes| f64::from_le_bytes(*bytes)).collect()
+    };
+    let (exact, single, radius) = (floats("exact_y"), floats("f32_y"), floats("radius_y"));
+    assert_eq!(exact.len(), 8, "the cells");
+    for ((exact, single), radius) in exact.iter().zip(&single).zip(&radius) {
+        assert!((exact - single).abs() <= *radius, "{single} is not within {radius} of {exact}");
+    }
+    let x = tensors.tensor("x").expect("the input").shape()[0];
+    assert_eq!(floats("gradient_x").len(), x, "a derivative for each number");
+}
+
+#[test]
+fn programs_are_compared_and_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (manifest, pair) = (example("pair.toml"), example("pair.ptx"));
+    let said = say(
+        folder.path(),
+        &["compare", &pair, &example("pair_broken.ptx"), "--manifest", &manifest],
+    );
+    assert_eq!(said.code, Some(0), "their forward kernels are the same: {said:?}");
+    assert!(said.out.starts_with("agree: 20 runs, 160 elements compared"), "{said:?}");
+    // The half of the square, a quarter of it.
+    let text = fs::read_to_string(&pair).expect("there");
+    let half = "0f3F000000";
+    assert!(text.contains(half), "the literal is there");
+    let other = folder.path().join("other.ptx").display().to_string();
+    fs::write(&other, text.replace(half, "0f3E800000")).expect("written");
+    let said = say(folder.path(), &["compare", &pair, &other, "--manifest", &manifest]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("\nDISAGREE y: "), "{said:?}");
+    let said = say(folder.path(), &["accuracy", "--manifest", &manifest]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.starts_with("measured 20 runs, 160 elements"), "{said:?}");
+}
+
+/// A pair in PTX: the forward kernel does `forward` to a number, the backward kernel hands the gradient on.
+fn copies(folder: &Path, forward: &str) -> String {
+    let kernel = |name: &str, body: &str| {
+        format!(
+            ".visible .entry {name}(.param .u64 a, .param .u64 b)\n{{\n.reg .b32 %r<9>;\n.reg .f32 %f<9>;\n\
+             .reg .b64 %d<9>;\nld.param.u64 %d1, [a];\nld.param.u64 %d2, [b];\nld.global.f32 %f1, [%d1];\n\
+             {body}\nst.global.f32 [%d2], %f2;\nret;\n}}\n"
+        )
+    };
+    let ptx = format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n{}{}",
+        kernel("forward", forward),
+        kernel("backward", "mov.f32 %f2, %f1;")
+    );
+    fs::write(folder.join("copy.ptx"), ptx).expect("written");
+    let manifest = "ptx = \"copy.ptx\"\n[inputs.x]\nshape = [1]\n[outputs.y]\nshape = [1]\n[gradients]\ny = \
+                    \"v_y\"\nx = \"v_x\"\n[forward]\nkernel = \"forward\"\nblock = [1]\ngrid = [1]\nparameters = \
+                    [\"x\", \"y\"]\n[backward]\nkernel = \"backward\"\nblock = [1]\ngrid = [1]\nparameters = \
+                    [\"v_y\", \"v_x\"]\n";
+    let file = folder.join("copy.toml");
+    fs::write(&file, manifest).expect("written");
+    file.display().to_string()
+}
+
+/// Nothing is green that was not judged.
+#[test]
+fn a_derivative_that_is_lost_or_zero_is_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |forward: &str| {
+        let manifest = copies(folder.path(), forward);
+        say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"])
+    };
+    let right = run("mov.f32 %f2, %f1;");
+    assert_eq!(right.code, Some(0), "{right:?}");
+    let twice = run("add.f32 %f2, %f1, %f1;");
+    assert_eq!(twice.code, Some(1), "{twice:?}");
+    let bits = run("mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\nmov.b32 %f2, %r2;");
+    assert_eq!(bits.code, Some(2), "{bits:?}");
+    assert!(bits.out.contains("NOT EXERCISED: v_x: 3 elements"), "{bits:?}");
+    assert!(bits.out.contains("LOST in 3 runs: ") && bits.out.contains("PTX line "), "{bits:?}");
+    assert!(bits.err.contains("not judged: v_x"), "{bits:?}");
+}
+
+#[test]
+fn what_cannot_be_followed_is_one_line_and_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = copies(folder.path(), "mov.f32 %f2, %f1;");
+    let text = fs::read_to_string(&manifest).expect("there");
+    let refused = |text: &str, words: &[&str], says: &str| {
+        fs::write(&manifest, text).expect("written");
+        let said = say(folder.path(), &[&["gradcheck", "--manifest", &manifest], words].concat());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{says}: {said:?}");
+        assert_eq!(said.err.lines().count(), 1, "{says}: {said:?}");
+        assert!(said.err.contains(says), "{says}: {said:?}");
+    };
+    refused(&text, &["--cases", "0"], "nothing would be judged");
+    refused(&text, &["no.ptx"], "no.ptx");
+    refused(&text, &["--inputs", "no.safetensors"], "no.safetensors");
+    refused(&text.replace("[1]\ngrid", "[0]\ngrid"), &[], "kernel 'forward'");
+    refused(&text.replace("\"forward\"", "\"foreward\""), &[], "foreward");
+    refused(
+        &text.replace("parameters = [\"x\", \"y\"]", "parameters = [\"x\", \"y\", { u32 = 1 }]"),
+        &[],
+        "[8, 8, 4]",
+    );
+    refused(&text.replace("ptx = \"copy.ptx\"\n", ""), &[], "name the kernels' PTX files");
+    refused(text.split("[backward]").next().expect("a part"), &[], "there is no [backward]");
+    refused("ptx = 3", &[], "not understood");
+}
