@@ -54,6 +54,8 @@ pub struct Checked {
     pub arrays: Vec<Judged>,
     /// Where numbers were lost, in words.
     pub lost: Vec<String>,
+    /// Functions of CUDA's library that were followed as the polynomials which the compiler put in their place.
+    pub polynomials: Vec<&'static str>,
     /// Comparisons of floats that a conforming execution may decide otherwise, and all.
     pub open: [u64; 2],
     /// What the wrong elements may lack, in words.
@@ -67,6 +69,14 @@ impl Checked {
     #[must_use]
     pub fn is_wrong(&self) -> bool {
         self.fault.is_some() || self.arrays.iter().any(|judged| !judged.wrong.is_empty())
+    }
+
+    /// An array of which nothing can be said.
+    fn not_judged(&mut self, name: &str, shape: Vec<usize>, why: String) {
+        let unknown = shape.iter().product();
+        let (name, of) = (name.to_owned(), name.to_owned());
+        self.arrays.push(Judged { name, of, shape, unknown, ..Judged::default() });
+        self.lost.push(why);
     }
 
     fn fault(why: String) -> Self {
@@ -112,7 +122,12 @@ fn checked(
     let gradient = arrays.memory.gradient(&seeds).map_err(|error| internal(&error))?;
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
     arrays.launch((program, case), &manifest.backward, (Shadowing::Values, schedule))?;
-    let mut checked = Checked { lost: lost(&arrays), open: open(&arrays), ..Checked::default() };
+    let mut checked = Checked {
+        lost: lost(&arrays),
+        polynomials: arrays.memory.polynomials().collect(),
+        open: open(&arrays),
+        ..Checked::default()
+    };
     for place in &gradient.lost {
         checked.lost.push(format!("a derivative is lost at {place}"));
     }
@@ -252,8 +267,14 @@ pub fn compare(
         ..Checked::default()
     };
     for (name, output) in &manifest.outputs {
-        let (Ok(expected), found) = (one.words(name), other.words(name)) else { continue };
-        let found = match found {
+        let expected = match one.words(name) {
+            Ok(expected) => expected,
+            Err(why) => {
+                checked.not_judged(name, case.shape(name, &output.shape)?, why);
+                continue;
+            }
+        };
+        let found = match other.words(name) {
             Ok(found) => found,
             Err(why) => return Ok(Checked::fault(why)),
         };
@@ -317,10 +338,16 @@ pub fn accuracy(
     };
     let mut checked = Checked { lost: lost(&arrays), open: open(&arrays), ..Checked::default() };
     for (name, output) in &manifest.outputs {
-        let Ok(words) = arrays.words(name) else { continue };
         if output.dtype != Dtype::F32 {
             continue;
         }
+        let words = match arrays.words(name) {
+            Ok(words) => words,
+            Err(why) => {
+                checked.not_judged(name, case.shape(name, &output.shape)?, why);
+                continue;
+            }
+        };
         let exact = arrays.memory.exact(arrays.buffers[name]);
         let own = exact.iter().map(|exact| (exact.value, exact.uncertainty)).collect::<Vec<_>>();
         let mut judged = compared(name, name, &words, &exact, own.into_iter());

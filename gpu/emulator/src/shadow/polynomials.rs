@@ -1,5 +1,5 @@
 //! Which polynomials stand for which functions, by their literals. Written from the kernels of
-//! `functions/bare.ptx` (NVRTC 12.4), with uncertainties measured by `tests/functions.rs`.
+//! `functions/ptx.tar.zst` (`bare.ptx`, NVRTC 12.4), with uncertainties measured by `tests/functions.rs`.
 
 /// A polynomial that a compiler puts in the place of a function.
 pub(super) struct Polynomial {

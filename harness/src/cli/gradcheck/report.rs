@@ -1,6 +1,6 @@
 //! What `gradcheck`, `compare` and `accuracy` say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -236,6 +236,17 @@ fn notes(plan: &Plan, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>)
             text,
             "NOT EXERCISED: {}: all {} derivatives are zero, no output depends on {}",
             judged.name, judged.compared, judged.of
+        );
+    }
+    let functions = all.iter().flat_map(|(_, checked)| &checked.polynomials);
+    let functions: BTreeSet<&str> = functions.copied().collect();
+    if !functions.is_empty() {
+        let names: Vec<_> = functions.into_iter().collect();
+        let _ = writeln!(
+            text,
+            "followed as polynomials: {}: their derivatives are uncertain by some 1e-6 (compile with \
+             markers.cuh to make them exact)",
+            names.join(", ")
         );
     }
     let mut lost: BTreeMap<&str, u64> = BTreeMap::new();

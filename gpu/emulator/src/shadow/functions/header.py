@@ -1,12 +1,15 @@
-"""Writes `markers.cuh` and, with NVRTC, the kernels of the tests beside it.
+"""Writes `markers.cuh` and, with NVRTC and zstd, the archive of the tests' kernels beside it.
 
     python3 header.py [libnvrtc.so]
 
 The numbers of functions are those of `Library` in `../table/library.rs`.
 """
 import ctypes
+import io
 import pathlib
+import subprocess
 import sys
+import tarfile
 
 ONE = """expf exp10f expm1f logf log10f log1pf sinf cosf tanf sinpif cospif asinf acosf atanf sinhf coshf tanhf
 asinhf acoshf atanhf erff erfcf normcdff lgammaf tgammaf cbrtf rcbrtf exp2f log2f""".split()
@@ -84,6 +87,7 @@ def kernels(library):
     text.append(f"__global__ void k_sincosf{signature}    float s, c;\n    sincosf(x, &s, &c);\n    output[i] = s * c;\n}}\n")
     text.append("}\n")
     source = "".join(text)
+    texts = {}
     for name, marked, options in (
         ("bare", False, []),
         ("bare_fast", False, ["--use_fast_math"]),
@@ -91,7 +95,20 @@ def kernels(library):
         ("marked_fast", True, ["--use_fast_math"]),
     ):
         whole = (HERE / "markers.cuh").read_text() + source if marked else source
-        (HERE / f"{name}.ptx").write_text(compile_text(nvrtc, whole, options))
+        texts[f"{name}.ptx"] = compile_text(nvrtc, whole, options)
+    write_archive(texts)
+
+
+def write_archive(texts):
+    """The same texts give the same bytes: sorted, without times and owners."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, text in sorted(texts.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    packed = subprocess.run(["zstd", "-19", "-q", "-c"], input=tar.getvalue(), stdout=subprocess.PIPE, check=True)
+    (HERE / "ptx.tar.zst").write_bytes(packed.stdout)
 
 
 def compile_text(nvrtc, source, options):

@@ -1,7 +1,25 @@
 //! Functions of CUDA's library, as NVRTC 12.4 compiles them: `functions/header.py` writes the kernels.
 
+use std::io::Read;
+
 use super::run::{Outcome, execute, schedules};
 use crate::{Module, Schedule};
+
+/// The kernels of `functions/ptx.tar.zst`: bare or marked, plain or fast.
+fn ptx(name: &str) -> String {
+    let archive: &[u8] = include_bytes!("../functions/ptx.tar.zst");
+    let plain = ruzstd::decoding::StreamingDecoder::new(archive).expect("an archive by zstd");
+    let mut tar = tar::Archive::new(plain);
+    let mut text = String::new();
+    for entry in tar.entries().expect("a tar") {
+        let mut entry = entry.expect("an entry");
+        if entry.path().expect("a path").file_stem().is_some_and(|stem| stem == name) {
+            entry.read_to_string(&mut text).expect("a text");
+        }
+    }
+    assert!(!text.is_empty(), "there is no {name}.ptx");
+    text
+}
 
 /// By kernel: the interval that operands are from, the function and its derivative.
 struct Known {
@@ -142,12 +160,10 @@ fn compare(function: &Known, text: &str, parts: u32, schedule: &Schedule) -> Com
 
 #[test]
 fn functions_between_markers_are_exact() {
-    for text in
-        [include_str!("../functions/marked.ptx"), include_str!("../functions/marked_fast.ptx")]
-    {
+    for text in [ptx("marked"), ptx("marked_fast")] {
         for function in ALL.iter().filter(|function| function.name != "rsqrtf") {
             for schedule in schedules().into_iter().take(3) {
-                let found = compare(function, text, 8, &schedule);
+                let found = compare(function, &text, 8, &schedule);
                 let Compared { value, slope, value_c, slope_c, ratio } = found;
                 let name = function.name;
                 assert!(
@@ -177,8 +193,8 @@ fn the_header_has_a_marker_for_every_function() {
         let defined = format!("#define {} splatcheck_{}\n", function.name, function.name);
         assert!(crate::MARKERS.contains(&defined), "{}", function.name);
     }
-    for text in [include_str!("../functions/marked.ptx"), include_str!("../functions/bare.ptx")] {
-        let module = Module::parse(text).expect("NVRTC's PTX");
+    for text in [ptx("marked"), ptx("bare")] {
+        let module = Module::parse(&text).expect("NVRTC's PTX");
         assert_eq!(module.kernels().count(), ALL.len(), "a kernel for each function");
     }
 }
@@ -186,11 +202,10 @@ fn the_header_has_a_marker_for_every_function() {
 /// As bare PTX the polynomial is followed, and its uncertainty covers the function and its derivative.
 #[test]
 fn functions_without_markers_are_inside_what_their_polynomials_are_uncertain_by() {
-    for text in [include_str!("../functions/bare.ptx"), include_str!("../functions/bare_fast.ptx")]
-    {
+    for text in [ptx("bare"), ptx("bare_fast")] {
         for function in &ALL {
             let Compared { value, slope, value_c, slope_c, ratio } =
-                compare(function, text, 32, &Schedule::lockstep());
+                compare(function, &text, 32, &Schedule::lockstep());
             let name = function.name;
             assert!(ratio <= 1.0, "{name}: {ratio} times its uncertainty, {value:e}, {slope:e}");
             // Of the largest value or slope: not so wide that nothing could be judged.
@@ -207,7 +222,7 @@ fn a_polynomial_that_was_followed_is_named() {
     let of = |name: &str| {
         let function =
             ALL.iter().find(|function| function.name == name).expect("it is one of them");
-        let text = renamed(include_str!("../functions/bare.ptx"), function);
+        let text = renamed(&ptx("bare"), function);
         let outcome = execute(&text, &operands(function, 0), &Schedule::lockstep());
         outcome.memory.polynomials().collect::<Vec<_>>()
     };
