@@ -54,11 +54,11 @@ pub enum Command {
     Report(super::report::ReportArgs),
     /// Judge your own CUDA kernel, as PTX, on the emulator
     Ptx(Box<PtxArgs>),
-    /// Is your backward kernel the derivative of your forward kernel? In PTX, without an oracle or a GPU
+    /// Judge a backward kernel by its forward kernel, in PTX: any pair, without an oracle
     Gradcheck(Box<super::gradcheck::GradcheckArgs>),
-    /// Does your kernel compute what another one computes? In PTX, at any reduction or block size
+    /// Judge a kernel by another that is right, in PTX
     Compare(Box<super::gradcheck::CompareArgs>),
-    /// How far is your kernel in f32 from its own exact values? In PTX
+    /// Measure how far a kernel is from its own exact values, in PTX
     Accuracy(Box<super::gradcheck::AccuracyArgs>),
     /// Judge your own WGSL kernel on every engine of wgpu
     Wgsl(Box<super::wgsl::WgslArgs>),

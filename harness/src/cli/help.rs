@@ -11,11 +11,12 @@ use super::Cli;
 use super::exit::{CliError, Outcome};
 
 /// The commands by what a person comes for.
-const GROUPS: [(&str, &[&str]); 6] = [
-    ("Judge any kernel by its own mathematics", &["gradcheck", "compare", "accuracy"]),
-    ("Judge your own kernel of a known stage", &["ptx", "wgsl", "check", "cases", "judge"]),
-    ("Look for more", &["fuzz", "merge", "replay", "report"]),
-    ("Why believe it", &["mutants"]),
+const GROUPS: [(&str, &[&str]); 4] = [
+    (
+        "Judge your own kernel",
+        &["gradcheck", "compare", "accuracy", "ptx", "wgsl", "check", "cases", "judge"],
+    ),
+    ("Look for more", &["fuzz", "merge", "replay", "report", "mutants"]),
     ("The oracle, and what kernels come to", &["oracle", "render", "traffic", "sweep", "train"]),
     ("This machine", &["devices", "completions", "man"]),
 ];

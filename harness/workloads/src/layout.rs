@@ -1,7 +1,7 @@
 //! Arrays as other people's kernels have them: which numbers of a case they hold, in which order these
 //! lie, and what a project's numbers mean where they are not gsplat's.
 //!
-//! Launch [manifests](crate::manifest) and [presets](crate::presets) describe the arrays of a kernel by
+//! Launch manifests and [presets](crate::presets) describe the arrays of a kernel by
 //! these words alike; `docs/src/manifests.md` and `docs/src/presets.md` list them.
 
 pub mod array;

@@ -97,7 +97,7 @@ pub trait Arith:
     }
 
     /// The number `self`, whose derivative is by definition that of `other`: how a forward stage
-    /// states a convention's gradient where that is not the derivative of the image. Only [`Dual`]
+    /// states a convention's gradient where that is not the derivative of the image. Only [`Dual`](super::Dual)
     /// has derivatives; every other instance is just `self`.
     #[must_use]
     #[inline(always)]
@@ -107,7 +107,7 @@ pub trait Arith:
     }
 
     /// The intermediate `self`, the sum of `terms`, of a program that rounds each of them up to `extra`
-    /// times on its way into that sum. Only [`Bounded`] over [`Extra`] knows the difference; every other
+    /// times on its way into that sum. Only [`Bounded`](super::Bounded) over [`Extra`](super::Extra) knows the difference; every other
     /// instance is just `self`.
     #[must_use]
     #[inline(always)]
@@ -121,7 +121,7 @@ pub trait Arith:
     }
 
     /// A term that stands for an intermediate that another program may never form: the sum of the
-    /// magnitudes of its own terms. Only [`Bounded`] over [`Extra`] reads it in
+    /// magnitudes of its own terms. Only [`Bounded`](super::Bounded) over [`Extra`](super::Extra) reads it in
     /// [`Self::rounded_again`]; for every other instance it is 0.
     #[must_use]
     #[inline(always)]
@@ -136,7 +136,7 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
     /// An input of the kernels: exact in every instance.
     fn from_f32(x: f32) -> Self;
 
-    /// A number that a kernel computes before, which may lie so far from this one: a radius that [`Bounded`]
+    /// A number that a kernel computes before, which may lie so far from this one: a radius that [`Bounded`](super::Bounded)
     /// alone has.
     #[must_use]
     fn computed(x: f32, _radius: f64) -> Self {
@@ -158,7 +158,7 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
 
     /// `numerator / (self * self + plus)`, without the sum where there is nothing to add.
     ///
-    /// A square is positive wherever its root cannot be 0, which [`Bounded`] forgets in a product of
+    /// A square is positive wherever its root cannot be 0, which [`Bounded`](super::Bounded) forgets in a product of
     /// two factors that it takes for independent.
     #[must_use]
     fn divides_by_square(self, numerator: Self, plus: Option<f64>) -> Self {
@@ -169,7 +169,7 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
     /// `self / divisor`, for a program that divides only where it found the divisor positive, which is
     /// then neither below 2^-126 nor above 2^126.
     ///
-    /// So zero divided by it is zero, which [`Bounded`] does not see where the divisor's own radius
+    /// So zero divided by it is zero, which [`Bounded`](super::Bounded) does not see where the divisor's own radius
     /// reaches 0.
     #[must_use]
     fn over_positive(self, divisor: Self) -> Self {
@@ -185,14 +185,14 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
         self.value() < other.value()
     }
 
-    /// How far from [`Self::value`] the number may lie: 0 but for [`Bounded`].
+    /// How far from [`Self::value`] the number may lie: 0 but for [`Bounded`](super::Bounded).
     #[inline(always)]
     fn uncertainty(self) -> f64 {
         0.0
     }
 
     /// `yes` where a comparison holds, `no` where it fails, and what covers both where it is
-    /// undecided, which happens to [`Bounded`] alone.
+    /// undecided, which happens to [`Bounded`](super::Bounded) alone.
     #[must_use]
     #[inline(always)]
     fn choose(holds: Tristate, yes: Self, no: Self) -> Self {

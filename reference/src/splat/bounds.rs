@@ -2,7 +2,7 @@
 //! [`forward()`], [`backward()`], [`project_backward()`]: their inputs are exact) and for the whole
 //! way from a scene to its images and gradients ([`pipeline()`]: only the scene is exact).
 //!
-//! The rasterization's walk is the one of [`crate::splat::rasterize`], over [`Bounded`], pixel by pixel. A comparison that
+//! The rasterization's walk is the one of [`crate::splat::rasterize`], over [`Bounded`](crate::arithmetic::Bounded), pixel by pixel. A comparison that
 //! is decided whatever the roundings is followed as usual. An *undecided* one is followed both
 //! ways: the pixel's walk splits into paths. The first path is always the one that the f64 oracle
 //! takes; every result's value is the first path's, and its radius reaches over all paths. Nothing

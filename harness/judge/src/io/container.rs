@@ -1,7 +1,7 @@
 //! The safetensors container: a length, a JSON header, the numbers.
 //!
-//! Cases are read and written through it ([`case_file`](super::case_file)), results are written
-//! ([`result_file`](super::result_file)).
+//! Cases are read and written through it (the files `case_file.rs` of the workloads), results are written
+//! (`result_file.rs`).
 //!
 //! The header is parsed and its offsets are checked by the `safetensors` crate. Three things are done
 //! here: the comparison of the header's total with the file's size, in checked arithmetic (the

@@ -51,7 +51,7 @@ fn what_cannot_be_followed_is_named_with_what_to_do() {
         ("y = \"v_y\"\n", "", "none of an output"),
         ("x = \"v_x\"\n", "", "none of an input"),
         ("x = \"v_x\"", "x = \"y\"", "the name of two arrays"),
-        ("\"x\", \"ids\", \"y\"", "\"x\", \"id\", \"y\"", "\"id\""),
+        ("\"x\", \"ids\", \"y\"", "\"x\", \"id\", \"y\"", "'id'"),
         ("\"v_y\", \"v_x\"", "\"v_y\"", "no backward kernel has"),
         ("draw = { below = 8 }\n", "", "whole numbers without a draw"),
         ("draw = { below = 8 }", "draw = { uniform = [0, 1] }", "drawn as floats"),

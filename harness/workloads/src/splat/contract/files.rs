@@ -198,7 +198,7 @@ pub(super) const OF_EVERY_FORMULATION: [&str; 4] =
     ["render_transmittance", "render_alphas", "render_colors", "last_ids"];
 
 /// The stage's own arrays, and of the forward pass, which is rendered again to the bit, those
-/// [`OF_EVERY_FORMULATION`] that the stage leaves out. A kernel that begins at checkpoints gets them under
+/// `OF_EVERY_FORMULATION` that the stage leaves out. A kernel that begins at checkpoints gets them under
 /// its formulation alone: they may be larger than all else.
 pub fn raster_arrays(inputs: &Tensors) -> Result<Tensors, TensorError> {
     let raster = RasterInputs::from_tensors(inputs)?;
