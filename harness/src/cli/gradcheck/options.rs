@@ -140,9 +140,8 @@ impl DrawnArgs {
     fn resolve(self, question: Question, named: Vec<Vec<PathBuf>>) -> Result<Plan, CliError> {
         let manifest_file = paths::readable_file("--manifest", &self.manifest)?;
         let written = text(&manifest_file)?;
-        let manifest = Manifest::parse(&written).map_err(|problem| {
-            CliError::caused(format!("--manifest {}", manifest_file.display()), problem)
-        })?;
+        let manifest = Manifest::parse(&written)
+            .map_err(|problem| CliError::caused("--manifest", problem.in_file(&manifest_file)))?;
         if question == Question::Gradient && manifest.backward.is_empty() {
             let what = format!(
                 "--manifest {}: there is no [backward], which gradcheck compares with [forward]",

@@ -58,7 +58,7 @@ fn what_cannot_be_followed_is_named_with_what_to_do() {
         ("dtype = \"i32\"\n", "", "drawn as whole numbers"),
         ("block = [32]", "block = []", "expected 1 to 3"),
         ("shape = [8]", "shape = [\"8 +\"]", "expected"),
-        ("begins = \"zeros\"", "begins = \"ones\"", "line"),
+        ("begins = \"zeros\"", "begins = \"ones\"", "expected `poison` or `zeros`"),
     ] {
         assert!(PAIR.contains(from), "{from} is in the example");
         let error = Manifest::parse(&PAIR.replacen(from, to, 1)).expect_err(to).to_string();
