@@ -83,6 +83,9 @@ pub(super) fn text(plan: &Plan, all: &[(u64, Checked)], found: Option<&Found>) -
         Question::Gradient | Question::Equal if wrong > 0 => {
             format!("disagree: {wrong} of")
         }
+        Question::Gradient | Question::Equal if not_judged(plan, all).is_some() => {
+            "not judged:".to_owned()
+        }
         Question::Gradient | Question::Equal => "agree:".to_owned(),
     };
     let runs = if all.len() == 1 { "1 run".to_owned() } else { format!("{} runs", all.len()) };
