@@ -35,12 +35,13 @@ pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     if let Some(file) = &plan.json {
         report::write_json(plan, &ran.all, file)?;
     }
-    out.write_all(report::text(plan, &ran.all, ran.found.as_ref()).as_bytes())?;
+    let arrays = report::summed(&ran.all);
+    out.write_all(report::text(plan, &ran.all, &arrays, ran.found.as_ref()).as_bytes())?;
     out.flush()?;
     if ran.all.iter().any(|(_, checked)| checked.is_wrong()) {
         return Ok(Outcome::Disagree);
     }
-    match report::not_judged(plan, &ran.all) {
+    match report::not_judged(plan, &arrays) {
         Some(why) => Err(CliError::new(why)),
         None => Ok(Outcome::Agree),
     }

@@ -1,6 +1,6 @@
 //! Runs a pair of kernels on a case and compares what comes back with the sweep.
 
-use splatcheck_emulator::{Exact, Loss, Schedule, Seed, Shadowing};
+use splatcheck_emulator::{Exact, Gradient, Loss, Schedule, Seed, Shadowing};
 
 use splatcheck_judge::io::container::Entry;
 
@@ -8,6 +8,9 @@ use super::draw::{Case, Values};
 use super::explain::explain;
 use super::launch::{Arrays, Program, ProgramError, Stopped};
 use super::manifest::{Dtype, Manifest};
+
+/// Bytes that the tape of a forward pass may take.
+const TAPE: u64 = 1 << 30;
 
 /// An element that is not what it must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,11 +98,38 @@ pub fn check(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Checked, ProgramError> {
-    match checked(manifest, program, case, schedule) {
+    told(checked(manifest, program, case, schedule))
+}
+
+/// A kernel that gives no result is what came of its case.
+fn told(checked: Result<Checked, Stopped>) -> Result<Checked, ProgramError> {
+    match checked {
         Ok(checked) => Ok(checked),
         Err(Stopped::Fault(why)) => Ok(Checked::fault(why)),
         Err(Stopped::Error(error)) => Err(error),
     }
+}
+
+/// The arrays after the forward pass, and the sweep back from the given gradients.
+fn swept(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<(Arrays, Gradient), Stopped> {
+    let mut arrays = Arrays::new(manifest, case)?;
+    arrays.memory.follow(Some(TAPE));
+    for (of, _) in manifest.returned() {
+        let named = arrays.memory.differentiate(arrays.buffers[of]);
+        named.map_err(|error| internal(&error))?;
+    }
+    let run = (Shadowing::Tape { bytes: TAPE }, schedule);
+    arrays.launch((program, case), &manifest.forward, run)?;
+    let given = given(manifest, case);
+    let seeds: Vec<Seed<'_>> =
+        given.iter().map(|(of, gradient)| Seed { output: arrays.buffers[*of], gradient }).collect();
+    let gradient = arrays.memory.gradient(&seeds).map_err(|error| internal(&error))?;
+    Ok((arrays, gradient))
 }
 
 fn checked(
@@ -108,18 +138,7 @@ fn checked(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
-    let mut arrays = Arrays::new(manifest, case)?;
-    let tape = Shadowing::TAPE;
-    arrays.memory.follow(Some(1 << 30));
-    for (of, _) in manifest.returned() {
-        let named = arrays.memory.differentiate(arrays.buffers[of]);
-        named.map_err(|error| internal(&error))?;
-    }
-    arrays.launch((program, case), &manifest.forward, (tape, schedule))?;
-    let given = given(manifest, case);
-    let seeds: Vec<Seed<'_>> =
-        given.iter().map(|(of, gradient)| Seed { output: arrays.buffers[*of], gradient }).collect();
-    let gradient = arrays.memory.gradient(&seeds).map_err(|error| internal(&error))?;
+    let (mut arrays, gradient) = swept(manifest, program, case, schedule)?;
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
     arrays.launch((program, case), &manifest.backward, (Shadowing::Values, schedule))?;
     let mut checked = Checked {
@@ -144,10 +163,7 @@ fn checked(
     for (of, name) in manifest.returned() {
         let buffer = arrays.buffers[of];
         let derivatives = gradient.of(buffer).unwrap_or_default();
-        let words = match arrays.words(name) {
-            Ok(words) => words,
-            Err(why) => return Err(Stopped::Fault(why)),
-        };
+        let words = arrays.words(name).map_err(Stopped::Fault)?;
         let exact = arrays.memory.exact(arrays.buffers[name]);
         let doubt = if blind { f64::INFINITY } else { 0.0 };
         let expected = derivatives.iter().map(|d| (d.value, d.uncertainty + doubt));
@@ -249,17 +265,21 @@ fn ran(
 /// As [`check`].
 pub fn compare(
     manifest: &Manifest,
-    [one, other]: [&Program; 2],
+    programs: [&Program; 2],
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Checked, ProgramError> {
-    let both = ran(manifest, one, case, &Schedule::lockstep())
-        .and_then(|one| Ok([one, ran(manifest, other, case, schedule)?]));
-    let [one, other] = match both {
-        Ok(both) => both,
-        Err(Stopped::Fault(why)) => return Ok(Checked::fault(why)),
-        Err(Stopped::Error(error)) => return Err(error),
-    };
+    told(compared_programs(manifest, programs, case, schedule))
+}
+
+fn compared_programs(
+    manifest: &Manifest,
+    [one, other]: [&Program; 2],
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, Stopped> {
+    let one = ran(manifest, one, case, &Schedule::lockstep())?;
+    let other = ran(manifest, other, case, schedule)?;
     let (open_one, open_other) = (open(&one), open(&other));
     let mut checked = Checked {
         lost: [lost(&one), lost(&other)].concat(),
@@ -274,10 +294,7 @@ pub fn compare(
                 continue;
             }
         };
-        let found = match other.words(name) {
-            Ok(found) => found,
-            Err(why) => return Ok(Checked::fault(why)),
-        };
+        let found = other.words(name).map_err(Stopped::Fault)?;
         let mut judged = match output.dtype {
             Dtype::F32 => {
                 let exact = other.memory.exact(other.buffers[name]);
@@ -331,11 +348,16 @@ pub fn accuracy(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Checked, ProgramError> {
-    let arrays = match ran(manifest, program, case, schedule) {
-        Ok(arrays) => arrays,
-        Err(Stopped::Fault(why)) => return Ok(Checked::fault(why)),
-        Err(Stopped::Error(error)) => return Err(error),
-    };
+    told(measured(manifest, program, case, schedule))
+}
+
+fn measured(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, Stopped> {
+    let arrays = ran(manifest, program, case, schedule)?;
     let mut checked = Checked { lost: lost(&arrays), open: open(&arrays), ..Checked::default() };
     for (name, output) in &manifest.outputs {
         if output.dtype != Dtype::F32 {
@@ -349,8 +371,8 @@ pub fn accuracy(
             }
         };
         let exact = arrays.memory.exact(arrays.buffers[name]);
-        let own = exact.iter().map(|exact| (exact.value, exact.uncertainty)).collect::<Vec<_>>();
-        let mut judged = compared(name, name, &words, &exact, own.into_iter());
+        let own = exact.iter().map(|exact| (exact.value, exact.uncertainty));
+        let mut judged = compared(name, name, &words, &exact, own);
         judged.shape = case.shape(name, &output.shape)?;
         checked.arrays.push(judged);
     }
@@ -369,17 +391,11 @@ pub fn exact_arrays(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Vec<Entry<f64>>, ProgramError> {
-    let stopped = |stopped| match stopped {
-        Stopped::Error(error) => error,
-        Stopped::Fault(why) => ProgramError::Launch { kernel: "the case".to_owned(), why },
-    };
-    let mut arrays = Arrays::new(manifest, case)?;
-    arrays.memory.follow(Some(1 << 30));
-    for (of, _) in manifest.returned() {
-        arrays.memory.differentiate(arrays.buffers[of]).map_err(|e| stopped(internal(&e)))?;
-    }
-    let run = (Shadowing::TAPE, schedule);
-    arrays.launch((program, case), &manifest.forward, run).map_err(stopped)?;
+    let (arrays, gradient) =
+        swept(manifest, program, case, schedule).map_err(|stopped| match stopped {
+            Stopped::Error(error) => error,
+            Stopped::Fault(why) => ProgramError::Launch { kernel: "the case".to_owned(), why },
+        })?;
     let mut all = Vec::new();
     let floats = |words: Vec<u32>| -> Vec<f64> {
         words.into_iter().map(|word| f64::from(f32::from_bits(word))).collect()
@@ -395,10 +411,6 @@ pub fn exact_arrays(
         all.push(Entry::named(format!("exact_{name}"), shape.clone(), values));
         all.push(Entry::named(format!("radius_{name}"), shape, radii));
     }
-    let given = given(manifest, case);
-    let seeds: Vec<Seed<'_>> =
-        given.iter().map(|(of, gradient)| Seed { output: arrays.buffers[*of], gradient }).collect();
-    let gradient = arrays.memory.gradient(&seeds).map_err(|e| stopped(internal(&e)))?;
     for (of, _) in manifest.returned() {
         let derivatives = gradient.of(arrays.buffers[of]).unwrap_or_default();
         let values = derivatives.iter().map(|derivative| derivative.value).collect();

@@ -1,6 +1,5 @@
 //! The options of `gradcheck`, `compare` and `accuracy`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,6 +7,7 @@ use splatcheck_emulator::Schedule;
 
 use crate::cli::exit::CliError;
 use crate::cli::paths;
+use crate::cli::ptx::text;
 use crate::cli::schedule::ScheduleArgs;
 use crate::gradcheck::{Manifest, Program};
 use splatcheck_judge::engines::Order;
@@ -122,7 +122,9 @@ impl Plan {
     /// The first file that cannot be read or is no PTX.
     pub fn programs(&self) -> Result<Vec<Program>, CliError> {
         let program = |files: &Vec<PathBuf>| {
-            let texts = files.iter().map(|file| Ok((file.display().to_string(), text(file)?)));
+            let texts = files
+                .iter()
+                .map(|file| Ok((file.display().to_string(), text("the PTX", file, "PTX")?)));
             let texts = texts.collect::<Result<Vec<_>, CliError>>()?;
             let files = texts.iter().map(|(file, text)| (file.as_str(), text.as_str()));
             Program::new(files).map_err(CliError::of)
@@ -131,15 +133,10 @@ impl Plan {
     }
 }
 
-fn text(file: &Path) -> Result<String, CliError> {
-    let cannot = |error| CliError::caused(format!("cannot read {}", file.display()), error);
-    fs::read_to_string(file).map_err(cannot)
-}
-
 impl DrawnArgs {
     fn resolve(self, question: Question, named: Vec<Vec<PathBuf>>) -> Result<Plan, CliError> {
         let manifest_file = paths::readable_file("--manifest", &self.manifest)?;
-        let written = text(&manifest_file)?;
+        let written = text("--manifest", &manifest_file, "a manifest")?;
         let manifest = Manifest::parse(&written)
             .map_err(|problem| CliError::caused("--manifest", problem.in_file(&manifest_file)))?;
         if question == Question::Gradient && manifest.backward.is_empty() {

@@ -72,8 +72,12 @@ fn elements(question: Question) -> &'static str {
 }
 
 /// The whole report.
-pub(super) fn text(plan: &Plan, all: &[(u64, Checked)], found: Option<&Found>) -> String {
-    let arrays = summed(all);
+pub(super) fn text(
+    plan: &Plan,
+    all: &[(u64, Checked)],
+    arrays: &BTreeMap<String, Judged>,
+    found: Option<&Found>,
+) -> String {
     let wrong = all.iter().filter(|(_, checked)| checked.is_wrong()).count();
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
     let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
@@ -83,7 +87,7 @@ pub(super) fn text(plan: &Plan, all: &[(u64, Checked)], found: Option<&Found>) -
         Question::Gradient | Question::Equal if wrong > 0 => {
             format!("disagree: {wrong} of")
         }
-        Question::Gradient | Question::Equal if not_judged(plan, all).is_some() => {
+        Question::Gradient | Question::Equal if not_judged(plan, arrays).is_some() => {
             "not judged:".to_owned()
         }
         Question::Gradient | Question::Equal => "agree:".to_owned(),
@@ -95,13 +99,13 @@ pub(super) fn text(plan: &Plan, all: &[(u64, Checked)], found: Option<&Found>) -
         text += &finding(plan, found);
     }
     text.push('\n');
-    text += &table(&rows(plan.question, &arrays));
-    text += &notes(plan, all, &arrays);
+    text += &table(&rows(plan.question, arrays));
+    text += &notes(plan, all, arrays);
     text
 }
 
 /// The arrays of all cases, added up.
-fn summed(all: &[(u64, Checked)]) -> BTreeMap<String, Judged> {
+pub(super) fn summed(all: &[(u64, Checked)]) -> BTreeMap<String, Judged> {
     let mut sums: BTreeMap<String, Judged> = BTreeMap::new();
     for judged in all.iter().flat_map(|(_, checked)| &checked.arrays) {
         let sum = sums.entry(judged.name.clone()).or_insert_with(|| Judged {
@@ -270,8 +274,7 @@ fn is_constant(question: Question, judged: &Judged) -> bool {
 }
 
 /// Why nothing was judged of some array, or of all; `None` where each has an element that was.
-pub(super) fn not_judged(plan: &Plan, all: &[(u64, Checked)]) -> Option<String> {
-    let arrays = summed(all);
+pub(super) fn not_judged(plan: &Plan, arrays: &BTreeMap<String, Judged>) -> Option<String> {
     let unjudged = |judged: &&Judged| judged.compared == 0 || is_constant(plan.question, judged);
     let names: Vec<&str> =
         arrays.values().filter(unjudged).map(|judged| judged.name.as_str()).collect();
