@@ -40,7 +40,7 @@ pub struct CasesArgs {
     /// A folder of named cases, written as well
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
-    /// Whose rules hold where a case does not say [default: both by turns]
+    /// Convention of cases that name none [default: both by turns]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
 }

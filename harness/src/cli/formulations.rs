@@ -35,7 +35,7 @@ pub struct FormulationsArgs {
     /// Folder of named cases [default: corpora/splat]
     #[arg(long, value_name = "DIR", conflicts_with = "ply")]
     pub corpus: Option<PathBuf>,
-    /// Whose rules hold for a trained scene
+    /// Convention of a trained scene
     #[arg(long, value_name = "NAME", default_value = "inria")]
     pub convention: ConventionName,
 }

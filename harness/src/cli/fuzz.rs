@@ -90,7 +90,7 @@ pub struct FuzzArgs {
     /// Of all workloads each has its own folder there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
-    /// Whose rules hold for splats where a generator does not change them [default: both by turns]
+    /// Convention of splats where a generator does not choose one [default: both by turns]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// What stops a build, and the files for CI

@@ -31,7 +31,7 @@ pub struct RenderArgs {
     /// The image to write (.png)
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Whose rules hold
+    /// Convention of the scene
     #[arg(long, value_name = "NAME", default_value = "inria")]
     pub convention: ConventionName,
 }
@@ -43,7 +43,7 @@ pub struct RenderPlan {
     pub scene: ScenePlan,
     /// A .png in a folder that can be written to.
     pub output: PathBuf,
-    /// Whose rules hold.
+    /// The convention of the scene.
     pub convention: Convention,
 }
 

@@ -79,7 +79,7 @@ pub struct CheckArgs {
     /// Folder of named cases [default: corpora/splat, or of another workload]
     #[arg(long, value_name = "DIR", conflicts_with = "ply")]
     pub corpus: Option<PathBuf>,
-    /// Whose rules hold for splats where a case does not say [default: both by turns, inria for a scene]
+    /// Convention of splat cases that name none [default: both by turns, inria for a scene]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// What stops the build, and the files that CI systems read.
@@ -111,7 +111,7 @@ pub struct CheckPlan {
     pub out: PathBuf,
     /// Whose cases are drawn, under which convention.
     pub workload: Arc<dyn Workload>,
-    /// Whose rules hold for a trained scene.
+    /// The convention of a trained scene.
     pub convention: Convention,
     /// What stops the build.
     pub gate: GatePlan,

@@ -39,7 +39,7 @@ pub struct OracleArgs {
     /// The result to write (.safetensors)
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Whose rules hold instead of the case's; fields that the case sets itself stay
+    /// Convention in place of the case's; fields that the case sets itself stay
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// The arithmetic
@@ -63,7 +63,7 @@ pub struct OraclePlan {
     pub case: PathBuf,
     /// A .safetensors, not the case, in a folder that can be written to.
     pub output: PathBuf,
-    /// Whose rules hold; `None` means the case's.
+    /// The convention; `None` means the case's.
     pub profile: Option<Profile>,
     /// The arithmetic.
     pub scalar: ScalarName,

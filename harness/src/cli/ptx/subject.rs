@@ -49,7 +49,7 @@ pub struct SubjectArgs {
     /// Run it on cases with this number of channels only [default: as the manifest says, else any]
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub channels: Option<u32>,
-    /// Whose rules hold where a case does not say [default: both by turns]
+    /// Convention of cases that name none [default: both by turns]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
 }

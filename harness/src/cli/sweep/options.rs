@@ -55,7 +55,7 @@ pub struct SweepArgs {
     /// What a warp's shuffle of one value costs in the model, in atomic operations of one lane
     #[arg(long, value_name = "P", default_value_t = PRICE, allow_negative_numbers = true)]
     pub price: f64,
-    /// Whose rules hold for a trained scene
+    /// Convention of a trained scene
     #[arg(long, value_name = "NAME", default_value = "inria", requires = "ply")]
     pub convention: ConventionName,
     /// Write every setting

@@ -34,7 +34,7 @@ pub struct TrafficArgs {
     /// is best. The default explains the times of five scenes on an H100
     #[arg(long, value_name = "P", default_value_t = PRICE, allow_negative_numbers = true)]
     pub price: f64,
-    /// Whose rules hold for the scene
+    /// Convention of the scene
     #[arg(long, value_name = "NAME", default_value = "inria")]
     pub convention: ConventionName,
     /// Write the counts of every setting
