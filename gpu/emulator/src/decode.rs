@@ -76,6 +76,13 @@ impl Module {
         self.refused.get(kernel)
     }
 
+    /// Lines of CUDA (`file.cu:81`) at which a kernel computes in f32, each with whether it chooses an operand or
+    /// clamps there: where [`Conventions`](crate::Conventions) may name it. Empty without `-lineinfo`.
+    #[must_use]
+    pub fn departures(&self, kernel: &str) -> BTreeMap<String, bool> {
+        self.kernels.get(kernel).map_or_else(BTreeMap::new, |kernel| kernel.departures())
+    }
+
     /// Bytes of each parameter of a kernel; `None` if there is no such kernel.
     #[must_use]
     pub fn parameter_sizes(&self, kernel: &str) -> Option<Vec<u32>> {

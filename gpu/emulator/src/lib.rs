@@ -117,8 +117,8 @@ pub use parse::ParseError;
 pub use registers::{LANES, WARP};
 pub use schedule::{Decision, Policy, Schedule, Trace};
 pub use shadow::{
-    Contribution, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place, Seed,
-    ShadowError, Shadowing,
+    Contribution, Conventions, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place,
+    Seed, ShadowError, Shadowing,
 };
 pub use shrink::shrink;
 pub use time_limit::TimeLimit;

@@ -5,8 +5,8 @@
 //! asks for it. What it finds is asked of the [`DeviceMemory`](super::DeviceMemory) after a launch.
 //!
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `tape`,
-//! `sweep`, `cells` (memory), `registers`, `polynomials`, `literals`, `journal` (what is kept), then what follows
-//! instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `atomics`, `rare`, `follow`, `access`, and what
+//! `sweep`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `journal` (what is kept), then what follows
+//! instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`, `rare`, `follow`, `access`, and what
 //! callers ask, `ask`.
 
 mod access;
@@ -15,11 +15,14 @@ mod atomics;
 mod bits;
 mod calls;
 mod cells;
+mod conventions;
 mod decide;
+mod depart;
 mod floats;
 mod follow;
 mod journal;
 mod literals;
+mod marker;
 mod number;
 mod polynomials;
 mod rare;
@@ -34,6 +37,7 @@ pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError};
 pub(super) use atomics::{Cell, update, update64};
 pub use calls::MARKERS;
 pub(super) use cells::Cells;
+pub use conventions::Conventions;
 pub(super) use follow::{after, before};
 pub(super) use journal::Journal;
 pub use journal::{Decided, Loss, Lost, Place};
@@ -60,8 +64,9 @@ impl Shadowing {
     /// With a tape of at most 1 GiB.
     pub const TAPE: Self = Self::Tape { bytes: 1 << 30 };
 
-    /// Bytes of its tape.
-    pub(super) fn bytes(self) -> u64 {
+    /// Bytes that its tape may take.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
         match self {
             Self::Off | Self::Values => 0,
             Self::Tape { bytes } => bytes,

@@ -6,6 +6,7 @@ use super::super::memory::{Buffer, DeviceMemory, Segment};
 use super::Shadowing;
 use super::bits::power_of_two;
 use super::cells::Cells;
+use super::conventions::Conventions;
 use super::journal::{Decided, Journal, Lost, Place};
 use super::number::{Shadow, UNRECORDED, Word, up};
 use super::sweep::Adjoints;
@@ -134,6 +135,17 @@ impl DeviceMemory {
         self.segments_mut().for_each(|segment| segment.cells = Some(Box::default()));
     }
 
+    /// From the next launch on the derivative is another on purpose at these lines. Forgotten by
+    /// [`follow`](Self::follow).
+    ///
+    /// # Errors
+    /// There is no tape.
+    pub fn set_conventions(&mut self, conventions: Conventions) -> Result<(), ShadowError> {
+        let journal = self.journal.as_deref_mut().filter(|journal| journal.tape.is_some());
+        journal.ok_or(ShadowError::NoTape)?.agree_on(conventions);
+        Ok(())
+    }
+
     /// Gives the words of a buffer exact values, of which they are the roundings to f32. Without it they are
     /// what their f32 are.
     ///
@@ -199,6 +211,29 @@ impl DeviceMemory {
         };
         self.journal = journal;
         result
+    }
+
+    /// A buffer of words of others, one after another, with all that is known of them: what a host does that
+    /// sorts, gathers or packs arrays. Kernels only read it, and one that writes to it is told its `name`.
+    pub fn gather(&mut self, name: &str, words: &[(Buffer, usize)]) -> Buffer {
+        let word = |&(from, word): &(Buffer, usize)| {
+            let source = self.segment_at(from).filter(|source| word < source.words.len())?;
+            let bits = source.words[word];
+            let beside = source.cells.as_ref().map_or(Word::None, |cells| cells.get(word, bits).0);
+            Some((bits, source.poison[word], beside))
+        };
+        let all: Vec<_> = words.iter().map(word).collect();
+        let bits = all.iter().flat_map(|word| word.map_or(0, |(bits, ..)| bits).to_le_bytes());
+        let to = self.upload_input(name, &bits.collect::<Vec<_>>());
+        if let Some(target) = self.segments_mut().nth(to.index()) {
+            for (at, (bits, poison, beside)) in
+                all.into_iter().enumerate().filter_map(|(at, word)| Some((at, word?)))
+            {
+                target.poison[at] = poison;
+                cells_of(target).set(at, bits, beside);
+            }
+        }
+        to
     }
 
     /// What is known of each word of a buffer as an f32.

@@ -8,6 +8,7 @@
 
 use super::super::registers::{Bits, Registers};
 use super::journal::{Journal, Loss};
+use super::marker::Marker;
 use super::number::{Shadow, Word};
 use super::registers::{Beside, Call};
 use super::table::accuracy::Accuracy;
@@ -16,29 +17,6 @@ use super::table::{Function, Library};
 /// A header for CUDA sources: compile with `-include`. Every call of a function of CUDA's library then tells
 /// where it begins and ends.
 pub const MARKERS: &str = include_str!("functions/markers.cuh");
-
-/// The upper halves of the payloads: where a call begins and where it ends.
-const BEGIN: u32 = 0x7fc1;
-const END: u32 = 0x7fc2;
-
-/// A marker.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Marker {
-    Begin { function: u8, operand: u8 },
-    End { function: u8 },
-}
-
-impl Marker {
-    /// The marker that an operand's bits are.
-    pub(super) fn of(bits: u32) -> Option<Self> {
-        let [function, operand, ..] = bits.to_le_bytes();
-        match bits >> 16 {
-            BEGIN => Some(Self::Begin { function, operand }),
-            END => Some(Self::End { function }),
-            _ => None,
-        }
-    }
-}
 
 /// Units in the last place that CUDA allows (CUDA C++ Programming Guide 12.4, "Mathematical Functions",
 /// table of single precision).

@@ -8,9 +8,9 @@
 
 use super::super::ir::{Compared, FloatBinary, Rounding, Setp, Slot};
 use super::super::registers::{Bits, LANES, Registers};
-use super::calls::Marker;
 use super::floats::read;
 use super::journal::{Decided, Journal};
+use super::marker::Marker;
 use super::number::{Count, Shadow, Word, depends, up};
 use super::registers::{Beside, Lanes};
 use super::table::Function;
@@ -139,12 +139,14 @@ impl Journal {
         }
         let (undecided, tie) = overlap(&taken, &other);
         self.decide(Decided { all: 1, open: u64::from(undecided), ties: u64::from(tie) });
-        if !undecided {
+        // Of two equal numbers either may have the derivative: the mathematics does not say.
+        let either = tie && taken.n != other.n && (depends(taken.n) || depends(other.n));
+        if !undecided && !either {
             return taken;
         }
         // Whichever of both it is in real arithmetic: no further away than the other is.
         let c = up(f64::from(taken.c.max(other.c)) + (taken.x - other.x).abs());
-        let flags = Flags { open, undecided };
+        let flags = Flags { open, undecided: true };
         let n =
             self.node(Function::Chosen, [Some(&taken), Some(&other), None], (taken.x, c), flags);
         Shadow { r: taken.r.max(other.r), c, n, ..taken }

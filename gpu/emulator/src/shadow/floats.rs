@@ -4,6 +4,7 @@ use pulp::{Simd, WithSimd};
 
 use super::super::ir::Slot;
 use super::super::registers::{Bits, LANES, Registers};
+use super::conventions::Departure;
 use super::journal::{Journal, Loss};
 use super::number::{Shadow, UNRECORDED, Word, depends, up};
 use super::registers::{Beside, Lanes};
@@ -259,7 +260,7 @@ impl Journal {
         if function == Function::Absolute {
             for lane in Bits(vars) {
                 let a = operands[0].get(lane);
-                undecided |= u32::from(a.r > 0.0 && a.x.abs() <= f64::from(a.r)) << lane;
+                undecided |= u32::from(a.x.abs() <= f64::from(a.r)) << lane;
             }
         }
         let mut restarts: Vec<(usize, [Shadow; 3])> = Vec::new();
@@ -354,16 +355,18 @@ impl Journal {
             let flags = Flags { open, undecided: false };
             let n = self.node(function, parents, (y, uncertain), flags);
             let whole = Shadow { x: y, r: radius, c: uncertain, n };
-            let edge = |end: f64| radius > 0.0 && (y - end).abs() <= f64::from(radius);
+            let edge = |end: f64| (y - end).abs() <= f64::from(radius);
             let undecided = edge(0.0) || edge(1.0);
-            let outside = y != clamped && !undecided;
+            let straight = self.departure() == Some(Departure::Straight);
+            let outside = y != clamped && !undecided && !straight;
             // Surely clamped, it is the end of the interval, whatever went in.
             let shadow = if outside {
                 Shadow::exact(clamped)
             } else {
                 let flags = Flags { open, undecided };
                 let number = (clamped, uncertain);
-                let n = self.node(Function::Clamped, [Some(&whole), None, None], number, flags);
+                let function = if straight { Function::Identity } else { Function::Clamped };
+                let n = self.node(function, [Some(&whole), None, None], number, flags);
                 Shadow { x: clamped, n, ..whole }
             };
             beside.set_word(d, lane, Word::Float(shadow));

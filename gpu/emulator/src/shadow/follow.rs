@@ -86,7 +86,14 @@ pub(crate) fn before(journal: &mut Journal, r: &Registers, op: &Arithmetic, pc: 
 #[inline(never)]
 pub(crate) fn after(journal: &mut Journal, r: &mut Registers, on: &Active, op: &Arithmetic) {
     let Some(mut beside) = r.beside.take() else { return };
-    journal.arithmetic(&mut beside, r, on.bits, op);
+    match journal.departure() {
+        None => journal.arithmetic(&mut beside, r, on.bits, op),
+        Some(departure) => {
+            let handed = journal.handed(&beside, on.bits, op);
+            journal.arithmetic(&mut beside, r, on.bits, op);
+            journal.depart(&mut beside, r, (on.bits, op), (departure, &handed));
+        }
+    }
     r.beside = Some(beside);
 }
 

@@ -7,8 +7,9 @@ use pulp::Arch;
 
 use super::super::ir::Kernel;
 use super::super::registers::LANES;
+use super::conventions::{Conventions, Departure};
 use super::floats::Room;
-use super::literals::{literals, polynomials};
+use super::literals::{followed, literals};
 use super::number::{Shadow, UNRECORDED, depends};
 use super::registers::Lanes;
 use super::table::Function;
@@ -101,6 +102,9 @@ pub(crate) struct Journal {
     pub(super) wides: [[u64; LANES]; 4],
     pub(super) room: Option<Box<Room>>,
     pub(super) arch: Arch,
+    conventions: Conventions,
+    /// What the instructions of the kernel that runs do with the derivative; none where there are no conventions.
+    pub(super) departures: Vec<Option<Departure>>,
 }
 
 impl Journal {
@@ -120,7 +124,14 @@ impl Journal {
             wides: [[0; LANES]; 4],
             room: None,
             arch: Arch::new(),
+            conventions: Conventions::default(),
+            departures: Vec::new(),
         }
+    }
+
+    /// From the next launch on these hold.
+    pub(super) fn agree_on(&mut self, conventions: Conventions) {
+        self.conventions = conventions;
     }
 
     /// From now on there is a tape, of so many bytes.
@@ -148,7 +159,8 @@ impl Journal {
             self.codes.push(Code { kernel, lines, sources, first: self.first });
         }
         self.registers = kernel.words;
-        self.polynomials.extend(polynomials(kernel).map(|polynomial| polynomial.function));
+        self.departures = self.conventions.of(kernel);
+        self.polynomials.extend(followed(kernel));
         self.literals = literals(kernel).into_iter().map(Lanes::all).collect();
         if let Some(tape) = &mut self.tape {
             for lanes in &mut self.literals {

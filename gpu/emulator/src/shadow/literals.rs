@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 
 use super::super::ir::{Arithmetic, File, FloatBinary, FloatUnary, Kernel, Op, Slot, WordUnary};
+use super::marker::Marker;
 use super::number::{Shadow, up};
 use super::polynomials::{POLYNOMIALS, Polynomial};
 
@@ -37,9 +38,20 @@ pub(super) fn literals(kernel: &Kernel) -> Vec<Shadow> {
     kernel.word_constants.iter().map(literal).collect()
 }
 
+/// Whether functions of CUDA's library are marked, so that none is followed as a polynomial.
+fn is_marked(kernel: &Kernel) -> bool {
+    kernel.word_constants.iter().any(|&bits| Marker::of(bits).is_some())
+}
+
+/// The functions that are followed as polynomials.
+pub(super) fn followed(kernel: &Kernel) -> impl Iterator<Item = &'static str> {
+    let marked = is_marked(kernel);
+    polynomials(kernel).filter(move |_| !marked).map(|polynomial| polynomial.function)
+}
+
 /// The polynomials in a kernel that stand for functions: of whose literals it has three in five. A compiler
 /// leaves some out, where it knows more of the operand.
-pub(super) fn polynomials(kernel: &Kernel) -> impl Iterator<Item = &'static Polynomial> {
+fn polynomials(kernel: &Kernel) -> impl Iterator<Item = &'static Polynomial> {
     POLYNOMIALS.iter().filter(|polynomial| {
         let known = |bits: &&u32| kernel.word_constants.contains(bits);
         5 * polynomial.literals.iter().filter(known).count() >= 3 * polynomial.literals.len()

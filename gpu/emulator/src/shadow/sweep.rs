@@ -81,6 +81,7 @@ impl Tape {
             }
             // No slope: a pole, or what lies outside the domain.
             if product.is_nan() {
+                all.lost.push(node.what.place);
                 all.add(parent, 0.0, f64::INFINITY);
             } else {
                 all.add(parent, product, uncertain);

@@ -2,6 +2,7 @@
 
 mod atomics;
 mod bits;
+mod conventions;
 mod decisions;
 mod functions;
 mod gradients;
