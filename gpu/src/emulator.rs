@@ -9,8 +9,10 @@ mod engine;
 mod foreign;
 mod noted;
 mod own;
+mod pair;
 
 pub use engine::{EmulatorEngine, EmulatorOptions};
 pub use foreign::{ForeignDevice, ForeignProgram};
 pub use noted::Noted;
 pub use own::{Interface, OwnKernel, OwnKernelError, Parameter};
+pub use pair::{Pair, PairGradient, PairRun};

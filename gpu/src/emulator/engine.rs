@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, Fault, FaultKind, KernelCoverage, Launch, Module, Observers,
-    Report, RunError, Schedule, TimeLimit, Trace, WARP, run_traced,
+    Report, RunError, Schedule, Shadowing, TimeLimit, Trace, WARP, run_traced,
 };
 
 use super::foreign::ForeignProgram;
@@ -330,6 +330,30 @@ impl EmulatorEngine {
     /// Lets a program with a host side of its own run.
     pub(super) fn insert_foreign(&mut self, place: Replaced, program: Arc<dyn ForeignProgram>) {
         self.foreign.insert(place, program);
+    }
+
+    /// Takes away what the device's memory holds, and what was seen of earlier runs.
+    pub(super) fn begin_anew(&mut self) {
+        self.memory = DeviceMemory::new();
+        self.traces.clear();
+        self.limit = self.options.time.map(TimeLimit::from_now);
+    }
+
+    /// Does something while floats are followed in another way.
+    pub(super) fn shadowed<T>(
+        &mut self,
+        shadow: Shadowing,
+        work: impl FnOnce(&mut Self) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let plain = std::mem::replace(&mut self.options.observers.shadow, shadow);
+        let result = work(self);
+        self.options.observers.shadow = plain;
+        result
+    }
+
+    /// How floats are followed.
+    pub(super) fn shadowing(&self) -> Shadowing {
+        self.options.observers.shadow
     }
 
     /// Adds the coverage of a launch, if it was counted.

@@ -70,6 +70,21 @@ impl Buffer {
         (rows, held.iter().map(width).collect())
     }
 
+    /// Its arrays, each with the words of the buffer that its elements are.
+    #[must_use]
+    pub fn elements(&self, ports: &[Port], sizes: &Sizes) -> Vec<(&'static str, Vec<usize>)> {
+        let (rows, widths) = self.rows(ports, sizes);
+        let stride: usize = widths.iter().sum();
+        let mut at = 0;
+        let mut all = Vec::with_capacity(widths.len());
+        for (&name, &width) in self.ports.iter().zip(&widths) {
+            let row = |row: usize| (0..width).map(move |column| row * stride + at + column);
+            all.push((name, (0..rows).flat_map(row).collect()));
+            at += width;
+        }
+        all
+    }
+
     /// The buffer's words, from a job's arrays.
     ///
     /// # Errors

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use splatcheck_emulator::{DeviceMemory, TimeLimit};
-
 use super::super::noted::Unending;
 use super::EmulatorEngine;
 use crate::engine::{DeviceInfo, Engine, EngineError, Work};
@@ -33,9 +31,7 @@ impl EmulatorEngine {
         &mut self,
         mut once: impl FnMut(&mut Self) -> Result<Tensors, EngineError>,
     ) -> Result<Tensors, EngineError> {
-        self.memory = DeviceMemory::new();
-        self.traces.clear();
-        self.limit = self.options.time.map(TimeLimit::from_now);
+        self.begin_anew();
         let mut outputs = once(self);
         for number in 2..=self.options.launches {
             if outputs.is_err() || !self.memory.has_changed_variables() {

@@ -1,0 +1,276 @@
+//! A forward stage and a backward stage of it, one after the other on one memory, in real arithmetic beside
+//! f32: the derivatives that a sweep over the forward kernel gives, and those that the backward kernel
+//! returns. Arrays that both have stay where the forward kernel left them, with their exact values, also
+//! where the backward kernel wants them in another buffer.
+
+use std::collections::BTreeMap;
+
+use splatcheck_emulator::{
+    Buffer, Contribution, Derivative, DeviceMemory, Exact, Gradient, Seed, ShadowError, Shadowing,
+};
+
+use super::engine::EmulatorEngine;
+use crate::engine::EngineError;
+use crate::ptx_host::{PtxDevice, PtxJob};
+use crate::reduction::Setting;
+use crate::stage::{Port, Role, Sizes, StageSpec};
+use crate::stages::Stage;
+use crate::tensor::{Dtype, Tensors};
+
+/// Both stages with their inputs.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a> {
+    /// The forward stage.
+    pub forward: (Stage, &'a Tensors),
+    /// The backward stage: of an output X of the forward stage it is given `v_X`, of an input Y it returns
+    /// `v_Y`. What the forward stage takes or writes is not read from its inputs but from the machine's memory.
+    pub backward: (Stage, &'a Tensors),
+    /// How the backward stage adds up, where it does.
+    pub setting: Option<Setting>,
+}
+
+/// A gradient: what the sweep gives and what the backward kernel returns, element by element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairGradient {
+    /// Its name.
+    pub name: &'static str,
+    /// The input that it is of.
+    pub of: &'static str,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// The derivatives, each with its uncertainty.
+    pub expected: Vec<(f64, f64)>,
+    /// What the backward kernel's operations give.
+    pub found: Vec<Exact>,
+    /// Its f32, as bits.
+    pub words: Vec<u32>,
+    /// Where the input's elements lie; `None` for an element that no kernel reads.
+    input: Vec<Option<Place>>,
+}
+
+/// What came of a pair.
+#[derive(Debug)]
+pub struct PairRun<'e> {
+    /// The machine's memory after the backward kernel.
+    pub memory: &'e DeviceMemory,
+    /// The sweep.
+    pub gradient: Gradient,
+    /// Gradient by gradient.
+    pub gradients: Vec<PairGradient>,
+}
+
+impl PairRun<'_> {
+    /// What each operand of the forward kernel contributes to the derivative by an element.
+    #[must_use]
+    pub fn contributions(&self, of: &PairGradient, element: usize) -> Vec<Contribution> {
+        let Some(&Some((buffer, word))) = of.input.get(element) else { return Vec::new() };
+        self.memory.contributions(&self.gradient, buffer, word).unwrap_or_default()
+    }
+}
+
+/// A buffer and a word of it.
+type Place = (Buffer, usize);
+
+/// Where the elements of arrays lie.
+type Places = BTreeMap<&'static str, Vec<Place>>;
+
+/// The name that a gradient begins with.
+const GRADIENT: &str = "v_";
+
+impl EmulatorEngine {
+    /// Runs a pair.
+    ///
+    /// # Errors
+    /// Those of a run; [`EngineError::Input`] for stages of which one is not the other's.
+    pub fn differentiate(&mut self, pair: Pair<'_>) -> Result<PairRun<'_>, EngineError> {
+        let Pair { forward: (forward, inputs), backward: (backward, given), setting } = pair;
+        self.begin_anew();
+        self.memory_mut().follow(Some(Shadowing::TAPE.bytes()));
+        let mut places = Places::new();
+        self.shadowed(Shadowing::TAPE, |engine| {
+            engine.row(forward.spec(), inputs, None, &mut places).map(|_| ())
+        })?;
+        let gradient = self.swept(backward.spec(), given, &places)?;
+        let inputs: Places = places.clone();
+        self.shadowed(Shadowing::Values, |engine| {
+            engine.backward(backward, given, setting, &mut places)
+        })?;
+        let sizes = backward.sizes(given)?;
+        let mut gradients = Vec::new();
+        for port in backward.outputs {
+            let of = port.name.strip_prefix(GRADIENT);
+            let of = of.and_then(|of| forward.inputs.iter().find(|input| input.name == of));
+            if let Some(of) = of {
+                let places = (inputs[of.name].as_slice(), places[port.name].as_slice());
+                gradients.push(self.compared((port, of), &sizes, given, places, &gradient)?);
+            }
+        }
+        Ok(PairRun { memory: self.memory_mut(), gradient, gradients })
+    }
+
+    /// The launches of the backward stage.
+    fn backward(
+        &mut self,
+        stage: Stage,
+        given: &Tensors,
+        setting: Option<Setting>,
+        places: &mut Places,
+    ) -> Result<(), EngineError> {
+        let own = stage.extra_launches(setting.map(|setting| setting.reduction));
+        let Some(own) = own else {
+            return self.row(stage.spec(), given, setting, places).map(|_| ());
+        };
+        let derived = (own.derive)(given)?;
+        let first = own.of_first(given, &derived)?;
+        let written = self.row(own.first, &first, setting, places)?;
+        match own.of_second(given, &derived, &written)? {
+            Some((second, inputs)) => self.row(second, &inputs, None, places).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// One launch. An array whose place is known comes from there, and all arrays have a place after it.
+    fn row(
+        &mut self,
+        row: &'static StageSpec,
+        inputs: &Tensors,
+        setting: Option<Setting>,
+        places: &mut Places,
+    ) -> Result<Tensors, EngineError> {
+        let sizes = row.sizes(inputs)?;
+        let job = PtxJob { stage: row, inputs, sizes: &sizes, setting };
+        let mut prepared = job.prepare(self)?;
+        for (buffer, at) in row.ptx.buffers.inputs.iter().zip(&mut prepared.inputs) {
+            let ports = buffer.elements(row.inputs, &sizes);
+            match taken(&ports, places) {
+                Some(words) => *at = self.memory_mut().gather(buffer.name, &words),
+                None => self.named(*at, buffer.ports, row)?,
+            }
+            note(ports, *at, places);
+        }
+        self.launch(&mut prepared)?;
+        let mut outputs = Tensors::new();
+        for (buffer, &at) in row.ptx.buffers.outputs.iter().zip(&prepared.outputs) {
+            note(buffer.elements(row.outputs, &sizes), at, places);
+            let count = buffer.words(row.outputs, &sizes);
+            let words = self.download(buffer.name, &at, count)?;
+            let unpacked = buffer.unpack(row.outputs, &sizes, &words, &mut outputs);
+            unpacked.map_err(EngineError::output)?;
+        }
+        Ok(outputs)
+    }
+
+    /// A buffer that comes from the host: floats are inputs of the tape where there is one; without one they
+    /// are given gradients, or what a host has rounded.
+    fn named(&mut self, at: Buffer, ports: &[&str], row: &StageSpec) -> Result<(), EngineError> {
+        let first = row.inputs.iter().find(|port| port.name == ports[0]);
+        if first.is_none_or(|port| port.dtype != Dtype::F32) {
+            return Ok(());
+        }
+        match self.shadowing() {
+            Shadowing::Tape { .. } => self.memory_mut().differentiate(at).map_err(internal),
+            Shadowing::Off | Shadowing::Values => {
+                if !ports.iter().all(|port| port.starts_with(GRADIENT)) {
+                    self.memory_mut().set_rounded(at);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The sweep back from the gradients that the backward stage is given.
+    fn swept(
+        &mut self,
+        backward: &StageSpec,
+        given: &Tensors,
+        places: &Places,
+    ) -> Result<Gradient, EngineError> {
+        let of = |port: &Port| places.get(port.name.strip_prefix(GRADIENT)?);
+        let mut seeds: BTreeMap<Buffer, Vec<f64>> = BTreeMap::new();
+        for port in backward.inputs {
+            let Some(of) = of(port) else { continue };
+            for (&(buffer, word), &value) in of.iter().zip(given.f32(port.name)?) {
+                let seed = seeds.entry(buffer).or_default();
+                seed.resize(seed.len().max(word + 1), 0.0);
+                seed[word] = f64::from(value);
+            }
+        }
+        if !backward.inputs.iter().any(|port| of(port).is_some()) {
+            let what = format!("{} is given no gradient of the forward stage", backward.name);
+            return Err(EngineError::Input(what));
+        }
+        for (&buffer, seed) in &mut seeds {
+            seed.resize(self.memory_mut().exact(buffer).len(), 0.0);
+        }
+        let seeds: Vec<Seed<'_>> =
+            seeds.iter().map(|(&output, gradient)| Seed { output, gradient }).collect();
+        self.memory_mut().gradient(&seeds).map_err(internal)
+    }
+
+    /// What a gradient came to, beside what the sweep says. Of a view matrix the last row is no input.
+    fn compared(
+        &mut self,
+        (port, of): (&Port, &Port),
+        sizes: &Sizes,
+        given: &Tensors,
+        (input, output): (&[Place], &[Place]),
+        gradient: &Gradient,
+    ) -> Result<PairGradient, EngineError> {
+        let shape = port.shape_for(sizes);
+        let start = match port.role {
+            Role::AccumulateOnto(start) => given.f32(start)?.to_vec(),
+            _ => vec![0.0; output.len()],
+        };
+        let rows = shape.first().copied().unwrap_or(1).max(1);
+        let (wide, narrow) = (output.len() / rows, input.len() / rows);
+        let input: Vec<Option<Place>> = (0..output.len())
+            .map(|element| {
+                let (row, column) = (element / wide, element % wide);
+                (column < narrow).then(|| input[row * narrow + column])
+            })
+            .collect();
+        let mut derivatives: BTreeMap<Buffer, Vec<Derivative>> = BTreeMap::new();
+        for &(buffer, _) in input.iter().flatten() {
+            derivatives.entry(buffer).or_insert_with(|| gradient.of(buffer).unwrap_or_default());
+        }
+        let expected = input.iter().zip(start).map(|(place, start)| {
+            let derivative = place.and_then(|(buffer, word)| derivatives[&buffer].get(word));
+            let (value, doubt) = derivative.map_or((0.0, 0.0), |d| (d.value, d.uncertainty));
+            (value + f64::from(start), doubt)
+        });
+        let expected = expected.collect();
+        let mut returned: BTreeMap<Buffer, (Vec<Exact>, Vec<u32>)> = BTreeMap::new();
+        for &(buffer, _) in output {
+            if !returned.contains_key(&buffer) {
+                let exact = self.memory_mut().exact(buffer);
+                let bits = self.download(port.name, &buffer, exact.len())?;
+                returned.insert(buffer, (exact, bits));
+            }
+        }
+        let found = output.iter().map(|(buffer, word)| returned[buffer].0[*word]).collect();
+        let words = output.iter().map(|(buffer, word)| returned[buffer].1[*word]).collect();
+        Ok(PairGradient { name: port.name, of: of.name, shape, expected, found, words, input })
+    }
+}
+
+/// The places of a buffer's words, in their order; `None` where one of its arrays has none.
+fn taken(ports: &[(&'static str, Vec<usize>)], places: &Places) -> Option<Vec<Place>> {
+    let mut all = Vec::new();
+    for (port, words) in ports {
+        let from = places.get(port)?;
+        all.extend(words.iter().zip(from).map(|(&word, &place)| (word, place)));
+    }
+    all.sort_unstable_by_key(|(word, _)| *word);
+    Some(all.into_iter().map(|(_, place)| place).collect())
+}
+
+/// The arrays of a buffer lie there from now on.
+fn note(ports: Vec<(&'static str, Vec<usize>)>, at: Buffer, places: &mut Places) {
+    for (port, words) in ports {
+        places.insert(port, words.into_iter().map(|word| (at, word)).collect());
+    }
+}
+
+fn internal(error: ShadowError) -> EngineError {
+    EngineError::Device(error.to_string())
+}
