@@ -22,6 +22,7 @@ pub mod expect;
 pub mod formulation;
 pub mod formulations;
 pub mod fuzz;
+pub mod gallery;
 pub mod gate;
 pub mod generated;
 pub mod gradcheck;
@@ -104,6 +105,7 @@ fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
         | Command::Coverage(_)
         | Command::Devices
         | Command::Formulations(_)
+        | Command::Gallery(_)
         | Command::Gradcheck(_)
         | Command::Compare(_)
         | Command::Accuracy(_)
@@ -169,6 +171,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Devices => devices::run(&engines_here()?, out),
         Command::Formulations(typed) => formulations::run(&typed.resolve()?, out),
         Command::Judge(typed) => judge::run(&typed.resolve()?, out),
+        Command::Gallery(typed) => gallery::run(&typed, out),
         Command::Gradcheck(typed) => gradcheck::run(&typed.resolve()?, out),
         Command::Compare(typed) => gradcheck::run(&typed.resolve()?, out),
         Command::Accuracy(typed) => gradcheck::run(&typed.resolve()?, out),

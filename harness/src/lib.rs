@@ -27,6 +27,7 @@
 pub mod acceptance;
 pub mod cli;
 pub mod emulated;
+pub mod gallery;
 pub mod gradcheck;
 pub mod kernel;
 pub mod manifest;

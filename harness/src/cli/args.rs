@@ -60,6 +60,8 @@ pub enum Command {
     Compare(Box<super::gradcheck::CompareArgs>),
     /// Measure how far a kernel is from its own exact values, in PTX
     Accuracy(Box<super::gradcheck::AccuracyArgs>),
+    /// Judge systems of the field, each a pair of kernels on a page, with planted bugs
+    Gallery(super::gallery::GalleryArgs),
     /// Judge your own WGSL kernel on every engine of wgpu
     Wgsl(Box<super::wgsl::WgslArgs>),
     /// Count what the reductions send to memory, of splats and of grid encodings

@@ -16,7 +16,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Judge your own kernel",
         &["gradcheck", "compare", "accuracy", "ptx", "wgsl", "check", "cases", "judge"],
     ),
-    ("Look for more", &["fuzz", "merge", "replay", "report", "mutants"]),
+    ("Look for more", &["fuzz", "merge", "replay", "report", "mutants", "gallery"]),
     ("The oracle, and what kernels come to", &["oracle", "render", "traffic", "sweep", "train"]),
     ("This machine", &["devices", "completions", "man"]),
 ];

@@ -1,0 +1,248 @@
+//! The gallery (`corpora/gallery`): systems of the field, each a forward kernel, a backward kernel and a page,
+//! judged by [`gradcheck`](crate::gradcheck).
+//!
+//! A system is a folder: `NAME.cu`, `NAME.toml` (the manifest of `gradcheck`) and `README.md`. Its PTX lies in the
+//! archive `ptx.tar.zst` beside the folders: the right kernels, a file for each further reduction of its sums,
+//! and one for each of its planted bugs. `// bug 1` in the source marks the line of the forward kernel whose part
+//! the first bug loses.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use splatcheck_emulator::Schedule;
+use splatcheck_gpu::archive::{Archive, ArchiveError};
+use splatcheck_judge::io::error::InputError;
+use splatcheck_judge::io::{Problem, read, source_tree};
+
+use crate::gradcheck::{
+    Case, CaseProblem, Checked, Manifest, Program, ProgramError, Traffic, check, compare,
+};
+
+/// A system.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// Its name, that of its folder.
+    pub name: String,
+    manifest: Manifest,
+    /// PTX by variant: nothing for the right kernels, `sw-b` for a reduction, `bug1` for a planted bug.
+    files: BTreeMap<String, String>,
+    /// The marked lines of its source, by bug.
+    marks: BTreeMap<String, usize>,
+}
+
+/// What came of a system.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// Runs of right kernels.
+    pub runs: u64,
+    /// Derivatives that were compared.
+    pub compared: usize,
+    /// Reductions of its sums that were judged, by name, with what each sends to memory; the baseline is
+    /// `atomic`.
+    pub reductions: BTreeMap<String, Traffic>,
+    /// What was wrong with right kernels, in words.
+    pub wrong: Vec<String>,
+    /// Of each planted bug the first line of the report, and whether it names the marked line.
+    pub bugs: BTreeMap<String, (String, bool)>,
+}
+
+/// Why the gallery cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum GalleryError {
+    /// No folder of that name.
+    #[error("there is no system '{name}' in the gallery: expected one of {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that are there.
+        known: String,
+    },
+    /// There is no gallery.
+    #[error("no folder corpora/gallery here, and none is built in")]
+    Missing,
+    /// A file of it.
+    #[error(transparent)]
+    File(#[from] InputError),
+    /// The archive.
+    #[error("{}: {source}", file.display())]
+    Archive {
+        /// Its file.
+        file: PathBuf,
+        /// What is wrong.
+        source: ArchiveError,
+    },
+    /// A system's kernels or its manifest.
+    #[error("{name}: {source}")]
+    Program {
+        /// The system.
+        name: String,
+        /// What is wrong.
+        source: ProgramError,
+    },
+}
+
+/// The baseline, which the right kernels of a system have.
+pub const BASELINE: &str = "atomic";
+
+/// What a variant with a planted bug begins with.
+const BUG: &str = "bug";
+
+/// Reads the systems of these names, all where there is none.
+///
+/// # Errors
+/// [`GalleryError`].
+pub fn systems(names: &[String]) -> Result<Vec<System>, GalleryError> {
+    let folder = source_tree::folder("corpora/gallery").ok_or(GalleryError::Missing)?;
+    let file = folder.join("ptx.tar.zst");
+    let archive = Archive::read(&read::bytes(&file)?)
+        .map_err(|source| GalleryError::Archive { file, source })?;
+    let mut files: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for (path, text) in archive.iter() {
+        let Some((system, file)) = path.split_once('/') else { continue };
+        let variant = file.strip_suffix(".ptx").and_then(|file| file.strip_prefix(system));
+        let variant = variant.map(|variant| variant.trim_start_matches('_').to_owned());
+        files
+            .entry(system.to_owned())
+            .or_default()
+            .insert(variant.unwrap_or_default(), text.to_owned());
+    }
+    if let Some(name) = names.iter().find(|name| !files.contains_key(*name)) {
+        let known = files.into_keys().collect::<Vec<_>>().join(", ");
+        return Err(GalleryError::Unknown { name: name.clone(), known });
+    }
+    files.retain(|name, _| names.is_empty() || names.contains(name));
+    let system = |(name, files)| System::read(&folder, name, files);
+    files.into_iter().map(system).collect()
+}
+
+impl System {
+    fn read(
+        folder: &Path,
+        name: String,
+        files: BTreeMap<String, String>,
+    ) -> Result<Self, GalleryError> {
+        let text = |ending: &str| -> Result<(PathBuf, String), InputError> {
+            let file = folder.join(&name).join(format!("{name}.{ending}"));
+            let bytes = read::bytes(&file)?;
+            let text = String::from_utf8(bytes).map_err(|_| {
+                Problem::new("the file", "not UTF-8", "expected text").in_file(&file)
+            })?;
+            Ok((file, text))
+        };
+        let (file, written) = text("toml")?;
+        let manifest = Manifest::parse(&written).map_err(|problem| problem.in_file(&file))?;
+        let (_, source) = text("cu")?;
+        let mut marks = BTreeMap::new();
+        for (line, number) in source.lines().zip(1..) {
+            if let Some((_, bug)) = line.rsplit_once("// bug ") {
+                marks.insert(format!("{BUG}{}", bug.trim()), number);
+            }
+        }
+        Ok(Self { name, manifest, files, marks })
+    }
+
+    /// The reductions of its sums.
+    pub fn reductions(&self) -> impl Iterator<Item = &str> {
+        let right = self.files.keys().filter(|variant| !variant.starts_with(BUG));
+        right.map(|variant| if variant.is_empty() { BASELINE } else { variant })
+    }
+
+    fn program(&self, variant: &str) -> Result<Program, GalleryError> {
+        let variant = if variant == BASELINE { "" } else { variant };
+        let text = self.files.get(variant).map_or("", String::as_str);
+        Program::new([(format!("{}_{variant}.ptx", self.name).as_str(), text)], [])
+            .map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: impl Into<ProgramError>) -> GalleryError {
+        GalleryError::Program { name: self.name.clone(), source: source.into() }
+    }
+
+    /// The cases of some indices, each with the order it runs in: lockstep and adversarial by turns.
+    fn cases(&self, count: u64, seed: u64) -> Result<Vec<(Case, Schedule)>, GalleryError> {
+        let mut all = Vec::new();
+        for index in 0..count {
+            for setting in self.manifest.settings() {
+                let case = Case::drawn(&self.manifest, (seed, index), &setting);
+                let schedule = match index % 2 {
+                    0 => Schedule::lockstep(),
+                    _ => Schedule::adversarial(index),
+                };
+                all.push((case.map_err(|e: CaseProblem| self.failed(e))?, schedule));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Judges the right kernels with every reduction against the derivative and against the baseline, and
+    /// looks for the planted bugs.
+    ///
+    /// # Errors
+    /// [`GalleryError`]: the manifest does not fit the kernels.
+    pub fn judge(&self, count: u64, seed: u64) -> Result<Judgement, GalleryError> {
+        let cases = self.cases(count, seed)?;
+        let mut judgement = Judgement::default();
+        let baseline = self.program(BASELINE)?;
+        for reduction in self.reductions() {
+            let program = self.program(reduction)?;
+            let traffic = judgement.reductions.entry(reduction.to_owned()).or_default();
+            let mut sums: BTreeMap<String, usize> = BTreeMap::new();
+            for (case, schedule) in &cases {
+                let checked = check(&self.manifest, &program, case, schedule);
+                let checked = checked.map_err(|source| self.failed(source))?;
+                *traffic += checked.traffic;
+                judgement.runs += 1;
+                for judged in &checked.arrays {
+                    judgement.compared += judged.compared;
+                    let tells = judged.compared.saturating_sub(judged.zeros);
+                    *sums.entry(judged.name.clone()).or_default() += tells;
+                }
+                judgement.wrong.extend(wrong(reduction, "its derivative", &checked));
+                if reduction != BASELINE {
+                    let same = compare(&self.manifest, [&baseline, &program], case, schedule);
+                    let same = same.map_err(|source| self.failed(source))?;
+                    judgement.wrong.extend(wrong(reduction, "the baseline", &same));
+                }
+            }
+            let idle = sums.into_iter().filter(|(_, tells)| *tells == 0);
+            let idle = idle.map(|(name, _)| format!("{reduction}: nothing of {name} was judged"));
+            judgement.wrong.extend(idle);
+        }
+        for (bug, line) in &self.marks {
+            let found = self.first_line(bug, &cases)?;
+            let named = found.contains(&format!("{}.cu:{line} ", self.name));
+            judgement.bugs.insert(bug.clone(), (found, named));
+        }
+        Ok(judgement)
+    }
+
+    /// What the report of a planted bug says first.
+    fn first_line(&self, bug: &str, cases: &[(Case, Schedule)]) -> Result<String, GalleryError> {
+        let program = self.program(bug)?;
+        let mut seen = "it was not found".to_owned();
+        for (case, schedule) in cases {
+            let checked = check(&self.manifest, &program, case, schedule);
+            let checked = checked.map_err(|source| self.failed(source))?;
+            if let Some(explained) = checked.explained {
+                return Ok(explained);
+            }
+            if checked.is_wrong() {
+                "it was found and not explained".clone_into(&mut seen);
+            }
+        }
+        Ok(seen)
+    }
+}
+
+/// What is wrong with a right kernel, in words.
+fn wrong(reduction: &str, beside: &str, checked: &Checked) -> Option<String> {
+    if let Some(fault) = &checked.fault {
+        return Some(format!("{reduction}: no result: {fault}"));
+    }
+    let judged = checked.arrays.iter().find(|judged| !judged.wrong.is_empty())?;
+    let element = judged.wrong[0];
+    Some(format!(
+        "{reduction}: {}, element {} is {:e}, {beside} is {:e}",
+        judged.name, element.index, element.found, element.expected
+    ))
+}
