@@ -88,8 +88,12 @@ fn programs_are_compared_and_measured() {
         folder.path(),
         &["compare", &pair, &example("pair_broken.ptx"), "--manifest", &manifest],
     );
-    assert_eq!(said.code, Some(0), "their forward kernels are the same: {said:?}");
-    assert!(said.out.starts_with("agree: 20 runs, 160 elements compared"), "{said:?}");
+    assert_eq!(said.code, Some(1), "their gradients differ: {said:?}");
+    assert!(said.out.contains("\nDISAGREE v_w: "), "{said:?}");
+    assert!(!said.out.contains("\nDISAGREE y: "), "their forward kernels are the same: {said:?}");
+    let said = say(folder.path(), &["compare", &pair, &pair, "--manifest", &manifest]);
+    assert_eq!(said.code, Some(0), "a program is itself: {said:?}");
+    assert!(said.out.starts_with("agree: 20 runs, 2574 elements compared"), "{said:?}");
     // The half of the square, a quarter of it.
     let text = fs::read_to_string(&pair).expect("there");
     let half = "0f3F000000";
@@ -101,7 +105,7 @@ fn programs_are_compared_and_measured() {
     assert!(said.out.contains("\nDISAGREE y: "), "{said:?}");
     let said = say(folder.path(), &["accuracy", "--manifest", &manifest]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("measured 20 runs, 160 elements"), "{said:?}");
+    assert!(said.out.starts_with("measured 20 runs, 2574 elements"), "{said:?}");
 }
 
 /// A pair in PTX: the forward kernel does `forward` to a number, the backward kernel hands the gradient on.
@@ -126,6 +130,106 @@ fn copies(folder: &Path, forward: &str) -> String {
     let file = folder.join("copy.toml");
     fs::write(&file, manifest).expect("written");
     file.display().to_string()
+}
+
+/// A backward kernel that is wrong at some thresholds, and what it was given: the first of two parameters.
+fn swept(folder: &Path) -> String {
+    let manifest = copies(folder, "mov.f32 %f2, %f1;");
+    let text = fs::read_to_string(folder.join("copy.ptx")).expect("written");
+    let (forward, backward) = text.split_once(".visible .entry backward").expect("two kernels");
+    let backward = backward.replace(".param .u64 b)", ".param .u64 b, .param .u32 t)").replace(
+        "mov.f32 %f2, %f1;",
+        ".reg .pred %p<3>;\nld.param.u32 %r1, [t];\nsetp.gt.u32 %p1, %r1, 5;\nmov.f32 %f2, %f1;\n\
+         @%p1 add.f32 %f2, %f1, %f1;\n",
+    );
+    fs::write(folder.join("copy.ptx"), format!("{forward}.visible .entry backward{backward}"))
+        .expect("written");
+    let text = fs::read_to_string(&manifest).expect("written");
+    let given =
+        "[\"v_y\", \"v_x\", { u32 = \"threshold\" }]\n[sweep]\nthreshold = { from = 0, to = 33 }\n";
+    fs::write(&manifest, text.replace("[\"v_y\", \"v_x\"]\n", given)).expect("written");
+    manifest
+}
+
+#[test]
+fn every_value_of_what_is_swept_is_run_and_the_wrong_ones_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = swept(folder.path());
+    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "2"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.starts_with("disagree: 56 of 68 runs"), "{said:?}");
+    assert!(said.out.contains("(case 0, threshold = 6)"), "the first of them: {said:?}");
+    assert!(said.out.contains("  wrong at threshold = 6 to 33, not at 0 to 5\n"), "{said:?}");
+    let file = folder.path().join("splatcheck-out/gradcheck-copy-0-0.safetensors");
+    let file = file.display().to_string();
+    let again = ["gradcheck", "--manifest", &manifest, "--inputs", &file];
+    let said = say(folder.path(), &again);
+    assert!(said.out.starts_with("disagree: 1 of 1 run"), "its own threshold alone: {said:?}");
+    let text = fs::read_to_string(&manifest).expect("there");
+    for (sweep, says) in [
+        ("threshold = { from = 3, to = 2 }", "no value"),
+        ("threshold = []", "no value"),
+        ("threshold = { from = 0, to = 20000 }", "20001 combinations"),
+        ("threshold = 3", "[sweep]"),
+    ] {
+        fs::write(&manifest, text.replace("threshold = { from = 0, to = 33 }", sweep))
+            .expect("written");
+        let said = say(folder.path(), &["gradcheck", "--manifest", &manifest]);
+        assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{sweep}: {said:?}");
+        assert!(said.err.contains(says) || said.err.contains("threshold"), "{sweep}: {said:?}");
+    }
+}
+
+/// A clamp whose gradient the backward kernel lets pass, as 3DGS does with alpha.
+#[test]
+fn a_departure_on_purpose_is_proposed_and_then_taken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = copies(folder.path(), ".loc 1 7 1\nmin.f32 %f2, %f1, 0fBF800000;\n.loc 1 8 1");
+    let ptx = folder.path().join("copy.ptx");
+    let text = fs::read_to_string(&ptx).expect("written");
+    fs::write(&ptx, format!("{text}.file 1 \"copy.cu\"\n")).expect("written");
+    let run = || say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]);
+    let said = run();
+    assert_eq!(said.code, Some(1), "the derivative of a clamp is zero: {said:?}");
+    let line = "or on purpose: it agrees if copy.cu:7 lets the derivative pass: [conventions] \
+                straight_through = [\"copy.cu:7\"]\n";
+    assert!(said.out.contains(line), "{said:?}");
+    let text = fs::read_to_string(&manifest).expect("there");
+    let with = |table: &str| fs::write(&manifest, format!("{text}{table}\n")).expect("written");
+    with("[conventions]\nstraight_through = [\"copy.cu:7\"]");
+    let said = run();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("straight_through at copy.cu:7"), "said aloud: {said:?}");
+    with("[conventions]\nstraight_through = [\"copy.cu:8\"]");
+    let said = run();
+    assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
+    assert!(
+        said.err.contains("copy.cu:8 is no line") && said.err.contains("copy.cu:7"),
+        "{said:?}"
+    );
+}
+
+/// What is named is judged: a file that no launch uses is an error, and what it lacks is the manifest's.
+#[test]
+fn a_named_file_is_used_and_the_manifest_has_what_it_lacks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = copies(folder.path(), "mov.f32 %f2, %f1;");
+    let text = fs::read_to_string(folder.path().join("copy.ptx")).expect("written");
+    let own = folder.path().join("own.ptx");
+    let run = || {
+        let own = own.display().to_string();
+        say(folder.path(), &["gradcheck", &own, "--manifest", &manifest, "--cases", "3"])
+    };
+    let (head, kernels) = text.split_once(".visible").expect("kernels");
+    let (forward, backward) = kernels.split_once(".visible").expect("two");
+    let twice = backward.replace("mov.f32 %f2, %f1;", "add.f32 %f2, %f1, %f1;");
+    fs::write(&own, format!("{head}.visible{twice}")).expect("written");
+    assert_eq!(run().code, Some(1), "its backward kernel, the manifest's forward kernel");
+    fs::write(&own, format!("{head}.visible{}", forward.replace("forward", "other")))
+        .expect("written");
+    let said = run();
+    assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
+    assert!(said.err.contains("own.ptx has no kernel that the manifest launches"), "{said:?}");
 }
 
 /// Nothing is green that was not judged.

@@ -17,10 +17,16 @@ mod explain;
 mod judge;
 mod launch;
 mod manifest;
+mod purpose;
 mod shrink;
+mod stages;
 
 pub use draw::{Array, Case, CaseProblem, Values};
 pub use judge::{Checked, Element, Judged, accuracy, check, compare, exact_arrays};
-pub use launch::{Program, ProgramError};
-pub use manifest::{Begins, Draw, Dtype, Input, Launch, Manifest, Number, Output, Parameter, Size};
+pub use launch::{Program, ProgramError, Traffic};
+pub use manifest::{
+    Begins, Draw, Dtype, Input, Launch, Manifest, Number, Output, Parameter, Size, Sweep,
+};
+pub use purpose::{Convention, Purpose, on_purpose};
 pub use shrink::smaller;
+pub use stages::{check_stages, differentiable, forward_of};

@@ -94,13 +94,17 @@ pub struct Case {
 }
 
 impl Case {
-    /// The case of a seed and an index.
+    /// The case of a seed and an index, with these values of what is swept ([`Manifest::settings`]).
     ///
     /// # Errors
     /// [`CaseProblem`].
-    pub fn drawn(manifest: &Manifest, seed: u64, index: u64) -> Result<Self, CaseProblem> {
+    pub fn drawn(
+        manifest: &Manifest,
+        (seed, index): (u64, u64),
+        setting: &BTreeMap<String, i64>,
+    ) -> Result<Self, CaseProblem> {
         let mut rng = CaseRng::new(seed, index);
-        let mut drawn = BTreeMap::new();
+        let mut drawn = setting.clone();
         for (name, size) in &manifest.sizes {
             if let Size::Range { from, to } = size {
                 drawn.insert(name.clone(), within(name, [*from, *to], &mut rng)?);
@@ -109,7 +113,7 @@ impl Case {
         Self::of_sizes(manifest, &drawn, seed, index)
     }
 
-    /// The same with these numbers in the place of the sizes that are drawn. The other arrays stay what they
+    /// The same with these numbers in the place of the sizes that are drawn and swept. The other arrays stay what they
     /// are where their sizes do.
     ///
     /// # Errors
@@ -260,42 +264,59 @@ impl Case {
     }
 
     /// Reads what [`Self::write`] wrote: the sizes that are drawn, inputs and given gradients; other arrays
-    /// are left aside.
+    /// are left aside. A size that the metadata does not have is that of an array whose shape names it. Of a
+    /// file without the values of what is swept there is a case for each.
     ///
     /// # Errors
     /// The first array that is missing or does not fit the manifest.
-    pub fn read(manifest: &Manifest, file: &Path) -> Result<Self, InputError> {
+    pub fn read(manifest: &Manifest, file: &Path) -> Result<Vec<Self>, InputError> {
         let bytes = read::bytes(file)?;
-        let container = container::parse(&bytes).map_err(|problem| problem.in_file(file))?;
-        Self::of_container(manifest, &container).map_err(|problem| problem.in_file(file))
+        Self::decode(manifest, &bytes).map_err(|problem| problem.in_file(file))
+    }
+
+    /// The same from the bytes of a file.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn decode(manifest: &Manifest, bytes: &[u8]) -> Result<Vec<Self>, Problem> {
+        let container = container::parse(bytes)?;
+        let mut known = BTreeMap::new();
+        for name in manifest.sizes.keys().chain(manifest.sweep.keys()) {
+            let key = format!("{SIZE}{name}");
+            let Some(text) = container.text(&key) else { continue };
+            let value =
+                text.parse().map_err(|_| Problem::new(&*key, text, "expected a whole number"))?;
+            known.insert(name.clone(), value);
+        }
+        for (name, size) in &manifest.sizes {
+            if matches!(size, Size::Range { .. }) && !known.contains_key(name) {
+                known.insert(name.clone(), size_of_arrays(manifest, &container, name)?);
+            }
+        }
+        let is_known = |setting: &BTreeMap<String, i64>| {
+            setting.iter().all(|(name, value)| known.get(name).is_none_or(|known| known == value))
+        };
+        let mut settings = manifest.settings();
+        settings.retain(is_known);
+        if settings.is_empty() {
+            settings.push(BTreeMap::new());
+        }
+        let case = |setting: BTreeMap<String, i64>| {
+            let drawn = known.clone().into_iter().chain(setting).collect();
+            Self::of_container(manifest, &container, &drawn)
+        };
+        settings.into_iter().map(case).collect()
     }
 
     fn of_container(
         manifest: &Manifest,
         container: &container::Container<'_>,
+        drawn: &BTreeMap<String, i64>,
     ) -> Result<Self, Problem> {
-        let mut drawn = BTreeMap::new();
-        for name in manifest.sizes.keys() {
-            let key = format!("{SIZE}{name}");
-            let Some(text) = container.text(&key) else { continue };
-            let value =
-                text.parse().map_err(|_| Problem::new(&*key, text, "expected a whole number"))?;
-            drawn.insert(name.clone(), value);
-        }
         let wrong =
             |error: CaseProblem| Problem::new("the case", error.to_string(), "mend it there");
-        for (name, size) in &manifest.sizes {
-            if matches!(size, Size::Range { .. }) && !drawn.contains_key(name) {
-                let key = format!("{SIZE}{name}");
-                return Err(Problem::new(
-                    key,
-                    "missing",
-                    "the metadata has every size that is drawn",
-                ));
-            }
-        }
         let mut case =
-            Self { sizes: sizes(manifest, &drawn).map_err(wrong)?, arrays: BTreeMap::new() };
+            Self { sizes: sizes(manifest, drawn).map_err(wrong)?, arrays: BTreeMap::new() };
         let inputs =
             manifest.inputs.iter().map(|(name, input)| (name.as_str(), input.dtype, &input.shape));
         let given =
@@ -324,6 +345,30 @@ impl Case {
     }
 }
 
+/// A size by the array of a file whose shape names it.
+fn size_of_arrays(
+    manifest: &Manifest,
+    container: &container::Container<'_>,
+    name: &str,
+) -> Result<i64, Problem> {
+    for (array, input) in &manifest.inputs {
+        let is = |side: &Expression| matches!(side, Expression::Symbol(symbol) if symbol == name);
+        let Some(axis) = input.shape.iter().position(is) else { continue };
+        let dtype = match input.dtype {
+            Dtype::F32 => safetensors::Dtype::F32,
+            Dtype::I32 => safetensors::Dtype::I32,
+            Dtype::U32 => safetensors::Dtype::U32,
+        };
+        let tensor = container.of_type(array, dtype)?;
+        let side = tensor.and_then(|tensor| tensor.shape.get(axis).copied());
+        if let Some(side) = side.and_then(|side| i64::try_from(side).ok()) {
+            return Ok(side);
+        }
+    }
+    let advice = "write it into the metadata, or give an input whose shape names it";
+    Err(Problem::new(format!("{SIZE}{name}"), "missing", advice))
+}
+
 fn lookup(sizes: &BTreeMap<String, i64>, name: &str) -> Result<i64, ExpressionError> {
     sizes.get(name).copied().ok_or_else(|| ExpressionError::Unknown {
         name: name.to_owned(),
@@ -337,6 +382,10 @@ fn sizes(
     drawn: &BTreeMap<String, i64>,
 ) -> Result<BTreeMap<String, i64>, CaseProblem> {
     let mut known = BTreeMap::new();
+    for (name, sweep) in &manifest.sweep {
+        let first = || sweep.values().first().copied().unwrap_or(0);
+        known.insert(name.clone(), drawn.get(name).copied().unwrap_or_else(first));
+    }
     let mut left: Vec<(&String, &Expression)> = Vec::new();
     for (name, size) in &manifest.sizes {
         match (size, drawn.get(name)) {

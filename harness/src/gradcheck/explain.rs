@@ -1,6 +1,8 @@
 //! What wrong elements may lack: an operand of the forward kernel whose contribution is missing, negated,
 //! halved or doubled in the gradient.
 
+use std::collections::BTreeMap;
+
 use splatcheck_emulator::{Contribution, Place};
 
 use super::judge::{Element, Judged};
@@ -16,6 +18,76 @@ const FACTORS: [(f64, &str); 4] = [
     (2.0, "has twice what"),
 ];
 
+/// What a hypothesis is about.
+#[derive(Clone, Debug, PartialEq)]
+enum Part {
+    /// An operand of an instruction.
+    Operand(Place, u8),
+    /// The same operand of all instructions that a line of CUDA became: a loop that was unrolled, a function
+    /// that was put in place more than once.
+    Copies(String, u8),
+    /// All operands of a line of CUDA.
+    Line(String),
+}
+
+impl Part {
+    /// What it contributes to an element.
+    fn value(&self, parts: &[Contribution]) -> f64 {
+        let is = |part: &&Contribution| match self {
+            Self::Operand(place, operand) => part.place == *place && part.operand == *operand,
+            Self::Copies(line, operand) => {
+                part.place.source.as_ref() == Some(line) && part.operand == *operand
+            }
+            Self::Line(line) => part.place.source.as_ref() == Some(line),
+        };
+        parts.iter().filter(is).map(|part| part.value).sum()
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Operand(place, operand) => {
+                format!("the {} operand contributes at {place}", ordinal(*operand))
+            }
+            Self::Copies(line, operand) => {
+                format!(
+                    "the {} operands contribute at {line}, in all its copies",
+                    ordinal(*operand)
+                )
+            }
+            Self::Line(line) => format!("{line} contributes"),
+        }
+    }
+}
+
+/// The parts that contribute to an element: operands first, those of the file that most instructions are of
+/// before others', in the order of the program; then whole lines.
+fn candidates(parts: &[Contribution]) -> Vec<Part> {
+    let file = |place: &Place| {
+        let source = place.source.as_ref()?;
+        Some(source.rsplit_once(':').map_or(source.as_str(), |(file, _)| file).to_owned())
+    };
+    let mut files: BTreeMap<Option<String>, usize> = BTreeMap::new();
+    for part in parts {
+        *files.entry(file(&part.place)).or_default() += 1;
+    }
+    let own = files.into_iter().max_by_key(|(_, count)| *count).and_then(|(file, _)| file);
+    let mut operands: Vec<&Contribution> = parts.iter().collect();
+    operands.sort_by_key(|part| {
+        (file(&part.place) != own, &part.place.kernel, part.place.line, part.operand)
+    });
+    let lines = operands.iter().filter_map(|part| Some((part.place.source.clone()?, part.operand)));
+    let copies = lines.clone().map(|(line, operand)| Part::Copies(line, operand));
+    let whole = lines.map(|(line, _)| Part::Line(line));
+    let operands = operands.iter().map(|part| Part::Operand(part.place.clone(), part.operand));
+    let mut all: Vec<Part> = Vec::new();
+    for part in operands.chain(copies).chain(whole) {
+        if !all.contains(&part) {
+            all.push(part);
+        }
+    }
+    all
+}
+
 /// The first hypothesis that explains the wrong elements, in words.
 pub(super) fn explain(
     judged: &Judged,
@@ -29,20 +101,16 @@ pub(super) fn explain(
     tried.truncate(TRIED);
     let parts: Vec<(&Element, Vec<Contribution>)> =
         tried.into_iter().map(|element| (element, contributions(element.index))).collect();
-    let (_, candidates) = parts.first()?;
+    let (_, first) = parts.first()?;
     for (factor, words) in FACTORS {
-        for candidate in candidates {
+        for candidate in candidates(first) {
             let explains = parts.iter().all(|(element, parts)| {
-                let value = of(parts, &candidate.place, candidate.operand);
-                let predicted = element.expected + (factor - 1.0) * value;
+                let predicted = element.expected + (factor - 1.0) * candidate.value(parts);
                 // The contribution is a sum of the sweep, as uncertain as the derivative itself.
                 (element.found - predicted).abs() <= 2.0 * element.uncertainty
             });
             if explains {
-                let Judged { name, .. } = judged;
-                let Contribution { place, operand, .. } = candidate;
-                let which = ordinal(*operand);
-                return Some(format!("{name} {words} the {which} operand contributes at {place}"));
+                return Some(format!("{} {words} {}", judged.name, candidate.words()));
             }
         }
     }
@@ -53,7 +121,10 @@ pub(super) fn explain(
 fn as_a_whole(judged: &Judged) -> Option<String> {
     let Judged { name, of, wrong, compared, zeros, .. } = judged;
     let largest = wrong.iter().max_by(|a, b| a.expected.abs().total_cmp(&b.expected.abs()))?;
-    if largest.expected == 0.0 || wrong.len() < 2 || wrong.len() + zeros < *compared {
+    if largest.expected.abs() <= largest.uncertainty
+        || wrong.len() < 2
+        || wrong.len() + zeros < *compared
+    {
         return None;
     }
     let factor = largest.found / largest.expected;
@@ -76,11 +147,6 @@ fn as_a_whole(judged: &Judged) -> Option<String> {
 
 fn distance(element: &Element) -> f64 {
     (element.found - element.expected).abs() / element.uncertainty.max(f64::MIN_POSITIVE)
-}
-
-fn of(parts: &[Contribution], place: &Place, operand: u8) -> f64 {
-    let same = |part: &&Contribution| part.place == *place && part.operand == operand;
-    parts.iter().find(same).map_or(0.0, |part| part.value)
 }
 
 fn ordinal(operand: u8) -> &'static str {

@@ -1,12 +1,12 @@
 //! Runs a pair of kernels on a case and compares what comes back with the sweep.
 
-use splatcheck_emulator::{Exact, Gradient, Loss, Schedule, Seed, Shadowing};
+use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing};
 
 use splatcheck_judge::io::container::Entry;
 
-use super::draw::{Case, Values};
+use super::draw::{Case, CaseProblem, Values};
 use super::explain::explain;
-use super::launch::{Arrays, Program, ProgramError, Stopped};
+use super::launch::{Arrays, Program, ProgramError, Stopped, Traffic};
 use super::manifest::{Dtype, Manifest};
 
 /// Bytes that the tape of a forward pass may take.
@@ -65,6 +65,8 @@ pub struct Checked {
     pub explained: Option<String>,
     /// A kernel gave no result.
     pub fault: Option<String>,
+    /// What the backward launches sent to global memory by atomics; nothing where there are none.
+    pub traffic: Traffic,
 }
 
 impl Checked {
@@ -82,7 +84,7 @@ impl Checked {
         self.lost.push(why);
     }
 
-    fn fault(why: String) -> Self {
+    pub(super) fn fault(why: String) -> Self {
         Self { fault: Some(why), ..Self::default() }
     }
 }
@@ -98,6 +100,7 @@ pub fn check(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Checked, ProgramError> {
+    program.check_conventions(manifest)?;
     told(checked(manifest, program, case, schedule))
 }
 
@@ -119,6 +122,8 @@ fn swept(
 ) -> Result<(Arrays, Gradient), Stopped> {
     let mut arrays = Arrays::new(manifest, case)?;
     arrays.memory.follow(Some(TAPE));
+    let conventions = manifest.conventions.clone();
+    arrays.memory.set_conventions(conventions).map_err(|error| internal(&error))?;
     for (of, _) in manifest.returned() {
         let named = arrays.memory.differentiate(arrays.buffers[of]);
         named.map_err(|error| internal(&error))?;
@@ -140,11 +145,13 @@ fn checked(
 ) -> Result<Checked, Stopped> {
     let (mut arrays, gradient) = swept(manifest, program, case, schedule)?;
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
+    arrays.count();
     arrays.launch((program, case), &manifest.backward, (Shadowing::Values, schedule))?;
     let mut checked = Checked {
-        lost: lost(&arrays),
+        traffic: arrays.count(),
+        lost: lost(&arrays.memory),
         polynomials: arrays.memory.polynomials().collect(),
-        open: open(&arrays),
+        open: open(&arrays.memory),
         ..Checked::default()
     };
     for place in &gradient.lost {
@@ -194,7 +201,7 @@ fn internal(error: &dyn std::error::Error) -> Stopped {
 }
 
 /// Compares the exact values of an array with what they must be.
-fn compared(
+pub(super) fn compared(
     name: &str,
     of: &str,
     words: &[u32],
@@ -226,8 +233,8 @@ fn part(distance: f64, bound: f64) -> f64 {
     if distance == 0.0 { 0.0 } else { distance / bound }
 }
 
-fn lost(arrays: &Arrays) -> Vec<String> {
-    let all = arrays.memory.losses().into_iter();
+pub(super) fn lost(memory: &DeviceMemory) -> Vec<String> {
+    let all = memory.losses().into_iter();
     all.map(|lost| format!("{} at {}", because(lost.loss), lost.place)).collect()
 }
 
@@ -242,12 +249,12 @@ fn because(loss: Loss) -> &'static str {
     }
 }
 
-fn open(arrays: &Arrays) -> [u64; 2] {
-    let all = arrays.memory.decisions();
+pub(super) fn open(memory: &DeviceMemory) -> [u64; 2] {
+    let all = memory.decisions();
     [all.iter().map(|(_, decided)| decided.open).sum(), all.iter().map(|(_, d)| d.all).sum()]
 }
 
-/// The outputs of the forward launches of a program.
+/// All arrays after the launches of a program, forward and backward.
 fn ran(
     manifest: &Manifest,
     program: &Program,
@@ -255,11 +262,28 @@ fn ran(
     schedule: &Schedule,
 ) -> Result<Arrays, Stopped> {
     let mut arrays = Arrays::new(manifest, case)?;
-    arrays.launch((program, case), &manifest.forward, (Shadowing::Values, schedule))?;
+    for launches in [&manifest.forward, &manifest.backward] {
+        arrays.launch((program, case), launches, (Shadowing::Values, schedule))?;
+    }
     Ok(arrays)
 }
 
-/// Whether one program's outputs are those of another.
+/// What the launches of a manifest leave: outputs and returned gradients, each with its type and its shape.
+fn results<'m>(
+    manifest: &'m Manifest,
+    case: &Case,
+) -> Result<Vec<(&'m str, Dtype, Vec<usize>)>, CaseProblem> {
+    let outputs = manifest
+        .outputs
+        .iter()
+        .map(|(name, output)| Ok((name.as_str(), output.dtype, case.shape(name, &output.shape)?)));
+    let backward = manifest.returned().filter(|_| !manifest.backward.is_empty());
+    let gradients =
+        backward.map(|(of, name)| Ok((name, Dtype::F32, case.arrays[of].shape.clone())));
+    outputs.chain(gradients).collect()
+}
+
+/// Whether one program's outputs are those of another, and its gradients where there are backward launches.
 ///
 /// # Errors
 /// As [`check`].
@@ -280,31 +304,31 @@ fn compared_programs(
 ) -> Result<Checked, Stopped> {
     let one = ran(manifest, one, case, &Schedule::lockstep())?;
     let other = ran(manifest, other, case, schedule)?;
-    let (open_one, open_other) = (open(&one), open(&other));
+    let (open_one, open_other) = (open(&one.memory), open(&other.memory));
     let mut checked = Checked {
-        lost: [lost(&one), lost(&other)].concat(),
+        lost: [lost(&one.memory), lost(&other.memory)].concat(),
         open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
         ..Checked::default()
     };
-    for (name, output) in &manifest.outputs {
+    for (name, dtype, shape) in results(manifest, case)? {
         let expected = match one.words(name) {
             Ok(expected) => expected,
             Err(why) => {
-                checked.not_judged(name, case.shape(name, &output.shape)?, why);
+                checked.not_judged(name, shape, why);
                 continue;
             }
         };
         let found = other.words(name).map_err(Stopped::Fault)?;
-        let mut judged = match output.dtype {
+        let mut judged = match dtype {
             Dtype::F32 => {
                 let exact = other.memory.exact(other.buffers[name]);
                 let wanted = one.memory.exact(one.buffers[name]);
                 let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
                 compared(name, name, &found, &exact, wanted)
             }
-            Dtype::I32 | Dtype::U32 => equal(name, &expected, &found, output.dtype),
+            Dtype::I32 | Dtype::U32 => equal(name, &expected, &found, dtype),
         };
-        judged.shape = case.shape(name, &output.shape)?;
+        judged.shape = shape;
         checked.arrays.push(judged);
     }
     Ok(checked)
@@ -358,22 +382,21 @@ fn measured(
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
     let arrays = ran(manifest, program, case, schedule)?;
-    let mut checked = Checked { lost: lost(&arrays), open: open(&arrays), ..Checked::default() };
-    for (name, output) in &manifest.outputs {
-        if output.dtype != Dtype::F32 {
-            continue;
-        }
+    let mut checked =
+        Checked { lost: lost(&arrays.memory), open: open(&arrays.memory), ..Checked::default() };
+    let floats = results(manifest, case)?.into_iter().filter(|(_, dtype, _)| *dtype == Dtype::F32);
+    for (name, _, shape) in floats {
         let words = match arrays.words(name) {
             Ok(words) => words,
             Err(why) => {
-                checked.not_judged(name, case.shape(name, &output.shape)?, why);
+                checked.not_judged(name, shape, why);
                 continue;
             }
         };
         let exact = arrays.memory.exact(arrays.buffers[name]);
         let own = exact.iter().map(|exact| (exact.value, exact.uncertainty));
         let mut judged = compared(name, name, &words, &exact, own);
-        judged.shape = case.shape(name, &output.shape)?;
+        judged.shape = shape;
         checked.arrays.push(judged);
     }
     Ok(checked)

@@ -1,6 +1,6 @@
 //! Runs the launches of a manifest on the emulator.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use splatcheck_emulator::{
@@ -40,6 +40,28 @@ pub enum ProgramError {
     /// A number of the manifest.
     #[error(transparent)]
     Number(#[from] CaseProblem),
+    /// A file of which no launch has a kernel.
+    #[error("{file} has no kernel that the manifest launches ({launched})")]
+    Idle {
+        /// The file.
+        file: String,
+        /// The kernels that are launched.
+        launched: String,
+    },
+    /// A convention that names no line of the forward kernels at which it could hold.
+    #[error(
+        "[conventions], {convention}: {line} is no line of the forward kernels at which they {does}: {known}"
+    )]
+    Convention {
+        /// Which.
+        convention: &'static str,
+        /// The line.
+        line: String,
+        /// What the line should do.
+        does: &'static str,
+        /// The lines that do.
+        known: String,
+    },
     /// A launch that does not fit its kernel.
     #[error("kernel '{kernel}': {why}")]
     Launch {
@@ -68,40 +90,139 @@ impl<E: Into<ProgramError>> From<E> for Stopped {
 /// Kernels in PTX.
 #[derive(Debug)]
 pub struct Program {
-    modules: Vec<Module>,
-    /// The entry points of each file.
-    names: Vec<Vec<String>>,
+    files: Vec<File>,
+    /// How many of them, from the first on, were named; the others have what these lack.
+    named: usize,
+}
+
+/// A file of them.
+#[derive(Debug)]
+struct File {
+    name: String,
+    module: Module,
+    entries: Vec<String>,
 }
 
 impl Program {
-    /// The kernels of some files, each with its name and its text.
+    /// The kernels of some files, each with its name and its text. A kernel that they do not have is one of
+    /// `others`.
     ///
     /// # Errors
     /// The first that is no PTX.
     pub fn new<'t>(
         files: impl IntoIterator<Item = (&'t str, &'t str)>,
+        others: impl IntoIterator<Item = (&'t str, &'t str)>,
     ) -> Result<Self, ProgramError> {
-        let (mut modules, mut names) = (Vec::new(), Vec::new());
-        for (file, text) in files {
-            let module = Module::parse(text);
-            let module =
-                module.map_err(|source| ProgramError::Ptx { file: file.to_owned(), source })?;
-            modules.push(module);
-            names.push(entries(text));
-        }
-        Ok(Self { modules, names })
+        let file = |(name, text): (&str, &str)| {
+            let name = name.to_owned();
+            match Module::parse(text) {
+                Ok(module) => Ok(File { name, module, entries: entries(text) }),
+                Err(source) => Err(ProgramError::Ptx { file: name, source }),
+            }
+        };
+        let mut all = files.into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
+        let named = all.len();
+        all.extend(others.into_iter().map(file).collect::<Result<Vec<_>, _>>()?);
+        Ok(Self { files: all, named })
     }
 
-    /// The entry point that is meant, and its module.
-    fn find(&self, kernel: &str) -> Result<(&Module, String), BindError> {
-        let names: Vec<String> = self.names.concat();
-        let found = entry(kernel, &names)?;
-        let of = self.names.iter().position(|names| names.contains(&found)).unwrap_or(0);
-        let module = &self.modules[of];
-        match module.refusal(&found) {
-            Some(refusal) => Err(BindError::Ptx(refusal.clone())),
-            None => Ok((module, found)),
+    /// Whether each file that was named has a kernel of these launches: what is named must be judged.
+    ///
+    /// # Errors
+    /// [`ProgramError::Idle`] for the first that has none.
+    pub fn serves<'l>(
+        &self,
+        launches: impl Iterator<Item = &'l Launch>,
+    ) -> Result<(), ProgramError> {
+        let launched: Vec<&str> = launches.map(|launch| launch.kernel.as_str()).collect();
+        let used = launched.iter().map(|kernel| Ok(self.find(kernel)?.0.name.as_str()));
+        let used = used.collect::<Result<Vec<_>, BindError>>()?;
+        let idle = |file: &&File| !used.contains(&file.name.as_str());
+        match self.files[..self.named].iter().find(idle) {
+            None => Ok(()),
+            Some(file) => {
+                Err(ProgramError::Idle { file: file.name.clone(), launched: launched.join(", ") })
+            }
         }
+    }
+
+    /// The entry point that is meant, and its file.
+    fn find(&self, kernel: &str) -> Result<(&File, String), BindError> {
+        let (named, others) = self.files.split_at(self.named);
+        let of = |files: &[File]| {
+            let names: Vec<String> = files.iter().flat_map(|file| file.entries.clone()).collect();
+            entry(kernel, &names)
+        };
+        let found = match of(named) {
+            Err(BindError::NoEntry { .. }) if of(others).is_ok() => of(others)?,
+            Err(BindError::NoEntry { .. }) => of(&self.files)?,
+            found => found?,
+        };
+        let has = |file: &&File| file.entries.contains(&found);
+        let Some(file) = self.files.iter().find(has) else {
+            return Err(BindError::NoEntry { kernel: kernel.to_owned(), names: Vec::new() });
+        };
+        match file.module.refusal(&found) {
+            Some(refusal) => Err(BindError::Ptx(refusal.clone())),
+            None => Ok((file, found)),
+        }
+    }
+
+    /// Lines of CUDA at which some launches' kernels compute in f32, each with whether they choose an operand
+    /// or clamp there.
+    pub(super) fn departures(
+        &self,
+        launches: &[Launch],
+    ) -> Result<BTreeMap<String, bool>, ProgramError> {
+        let mut all = BTreeMap::new();
+        for launch in launches {
+            let (file, kernel) = self.find(&launch.kernel)?;
+            for (line, chooses) in file.module.departures(&kernel) {
+                *all.entry(line).or_insert(false) |= chooses;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether conventions name lines of the forward kernels.
+    ///
+    /// # Errors
+    /// [`ProgramError::Convention`] for the first that does not.
+    pub(super) fn check_conventions(&self, manifest: &Manifest) -> Result<(), ProgramError> {
+        let conventions = &manifest.conventions;
+        if conventions.is_empty() {
+            return Ok(());
+        }
+        let all = self.departures(&manifest.forward)?;
+        let check =
+            |lines: &BTreeSet<String>, (convention, does), can: &dyn Fn(bool) -> bool| match lines
+                .iter()
+                .find(|line| !all.get(*line).is_some_and(|&chooses| can(chooses)))
+            {
+                None => Ok(()),
+                Some(line) => Err(ProgramError::Convention {
+                    convention,
+                    line: line.clone(),
+                    does,
+                    known: listed(all.iter().filter(|(_, chooses)| can(**chooses))),
+                }),
+            };
+        let straight = ("straight_through", "choose an operand or clamp");
+        check(&conventions.straight_through, straight, &|chooses| chooses)?;
+        check(&conventions.detach, ("detach", "compute in f32"), &|_| true)
+    }
+}
+
+/// Lines that are shown.
+const SHOWN: usize = 12;
+
+/// Some lines of CUDA, in words.
+fn listed<'l>(lines: impl Iterator<Item = (&'l String, &'l bool)>) -> String {
+    let lines: Vec<&str> = lines.map(|(line, _)| line.as_str()).collect();
+    match lines.len() {
+        0 => "there is none; compile with -lineinfo".to_owned(),
+        1..=SHOWN => lines.join(", "),
+        count => format!("{} and {} more", lines[..SHOWN].join(", "), count - SHOWN),
     }
 }
 
@@ -109,6 +230,27 @@ impl Program {
 pub(super) struct Arrays {
     pub(super) memory: DeviceMemory,
     pub(super) buffers: BTreeMap<String, Buffer>,
+    /// What the launches since the last [`Self::count`] sent to global memory.
+    traffic: Traffic,
+}
+
+/// What launches send to global memory by atomics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Instructions, each of up to 32 lanes.
+    pub issued: u64,
+    /// Additions to words: the lanes of all instructions.
+    pub operations: u64,
+    /// Words that were added to, launch by launch.
+    pub words: u64,
+}
+
+impl std::ops::AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.issued += other.issued;
+        self.operations += other.operations;
+        self.words += other.words;
+    }
 }
 
 impl Arrays {
@@ -131,7 +273,12 @@ impl Arrays {
             let bytes = 4 * case.shape(of, &manifest.inputs[of].shape)?.iter().product::<usize>();
             buffers.insert(name.to_owned(), memory.upload(&vec![0; bytes]));
         }
-        Ok(Self { memory, buffers })
+        Ok(Self { memory, buffers, traffic: Traffic::default() })
+    }
+
+    /// What the launches since the last call sent to global memory.
+    pub(super) fn count(&mut self) -> Traffic {
+        std::mem::take(&mut self.traffic)
     }
 
     /// Makes some launches, one after another.
@@ -142,12 +289,19 @@ impl Arrays {
         (shadow, schedule): (Shadowing, &Schedule),
     ) -> Result<(), Stopped> {
         for launch in launches {
-            let (module, kernel) = program.find(&launch.kernel).map_err(ProgramError::from)?;
+            let (File { module, .. }, kernel) =
+                program.find(&launch.kernel).map_err(ProgramError::from)?;
             let shape = self.shape(module, &kernel, launch, case)?;
             let time = Some(TimeLimit::from_now(Duration::from_secs(60)));
             let observers = Observers { shadow, time, ..Observers::default() };
             match run(module, &kernel, &shape, &mut self.memory, schedule, observers) {
-                Ok(_) => {}
+                Ok(report) => {
+                    self.traffic += Traffic {
+                        issued: report.global_atomics.issued,
+                        operations: report.global_atomics.operations,
+                        words: report.chains.len() as u64,
+                    };
+                }
                 Err(RunError::Launch(error)) => {
                     return Err(ProgramError::Launch { kernel, why: error.to_string() }.into());
                 }

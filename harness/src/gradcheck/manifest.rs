@@ -33,12 +33,20 @@
 //! block = [32]
 //! grid = ["blocks"]
 //! parameters = ["x", "ids", "v_y", "v_x", { u32 = "N" }]
+//!
+//! [sweep]                          # sizes that take all their values on every case, in all combinations
+//! threshold = { from = 0, to = 33 }
+//!
+//! [conventions]                    # where the backward kernel departs from the derivative on purpose
+//! straight_through = ["pair.cu:81"]
+//! detach = []
 //! ```
 //! Numbers are those of manifests (`splatcheck_workloads::layout::Expression`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use splatcheck_emulator::Conventions;
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_workloads::layout::Expression;
@@ -51,6 +59,10 @@ pub struct Manifest {
     pub ptx: Vec<String>,
     /// Sizes by their names.
     pub sizes: BTreeMap<String, Size>,
+    /// Sizes that take all of these values on every case.
+    pub sweep: BTreeMap<String, Sweep>,
+    /// Where the backward kernel departs from the derivative on purpose.
+    pub conventions: Conventions,
     /// What the kernels are given.
     pub inputs: BTreeMap<String, Input>,
     /// What they write, gradients apart.
@@ -77,6 +89,35 @@ pub enum Size {
     /// The same in all cases, but for what it is computed from.
     Is(Expression),
 }
+
+/// The values of a size that is swept.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Sweep {
+    /// All from the first to the last.
+    Range {
+        /// The first.
+        from: i64,
+        /// The last.
+        to: i64,
+    },
+    /// These.
+    List(Vec<i64>),
+}
+
+impl Sweep {
+    /// The values in their order.
+    #[must_use]
+    pub fn values(&self) -> Vec<i64> {
+        match self {
+            Self::Range { from, to } => (*from..=*to).collect(),
+            Self::List(all) => all.clone(),
+        }
+    }
+}
+
+/// Most combinations of the values of [sweep].
+const MOST_SETTINGS: i64 = 10_000;
 
 /// What an array is made of, 32 bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -208,12 +249,23 @@ impl<T> Some<T> {
     }
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Departures {
+    straight_through: BTreeSet<String>,
+    detach: BTreeSet<String>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     ptx: Option<Some<String>>,
     #[serde(default)]
     sizes: BTreeMap<String, Size>,
+    #[serde(default)]
+    sweep: BTreeMap<String, Sweep>,
+    #[serde(default)]
+    conventions: Departures,
     #[serde(default)]
     inputs: BTreeMap<String, Input>,
     #[serde(default)]
@@ -234,6 +286,11 @@ impl Manifest {
         let manifest = Self {
             ptx: file.ptx.map_or_else(Vec::new, Some::all),
             sizes: file.sizes,
+            sweep: file.sweep,
+            conventions: Conventions {
+                straight_through: file.conventions.straight_through,
+                detach: file.conventions.detach,
+            },
             inputs: file.inputs,
             outputs: file.outputs,
             gradients: file.gradients,
@@ -241,6 +298,7 @@ impl Manifest {
             backward: file.backward.map_or_else(Vec::new, Some::all),
         };
         manifest.check_names()?;
+        manifest.check_sweep()?;
         manifest.check_gradients()?;
         manifest.check_draws()?;
         manifest.check_launches()?;
@@ -271,12 +329,55 @@ impl Manifest {
         names.map(String::as_str)
     }
 
+    /// Every combination of the values of [sweep]; one of nothing where nothing is swept.
+    #[must_use]
+    pub fn settings(&self) -> Vec<BTreeMap<String, i64>> {
+        let mut all = vec![BTreeMap::new()];
+        for (name, sweep) in &self.sweep {
+            let with = |value: i64| {
+                let name = name.clone();
+                all.iter().map(move |setting: &BTreeMap<String, i64>| {
+                    let mut setting = setting.clone();
+                    setting.insert(name.clone(), value);
+                    setting
+                })
+            };
+            all = sweep.values().into_iter().flat_map(with).collect();
+        }
+        all
+    }
+
+    fn check_sweep(&self) -> Result<(), Problem> {
+        let mut settings = 1_i64;
+        for (name, sweep) in &self.sweep {
+            let place = format!("[sweep], {name}");
+            if self.sizes.contains_key(name) {
+                let advice = "a size is swept or drawn: leave it out of one of both";
+                return Err(Problem::new(place, "also one of [sizes]", advice));
+            }
+            let count = match sweep {
+                Sweep::Range { from, to } => to.saturating_sub(*from).saturating_add(1),
+                Sweep::List(all) => i64::try_from(all.len()).unwrap_or(i64::MAX),
+            };
+            if count < 1 {
+                let advice = "expected the smaller number first, or a list of some";
+                return Err(Problem::new(place, "no value", advice));
+            }
+            settings = settings.saturating_mul(count);
+            if settings > MOST_SETTINGS {
+                let advice = "expected at most 10,000 combinations of all values in [sweep]";
+                return Err(Problem::new(place, format!("{settings} combinations"), advice));
+            }
+        }
+        Ok(())
+    }
+
     fn known(&self) -> String {
         self.arrays().collect::<Vec<_>>().join(", ")
     }
 
     fn check_names(&self) -> Result<(), Problem> {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for name in self.arrays() {
             if !seen.insert(name) {
                 let advice = "give each of [inputs], [outputs] and [gradients] another name";

@@ -27,6 +27,9 @@ pub fn smaller(
             drawn.insert(name.clone(), case.sizes[name]);
         }
     }
+    for name in manifest.sweep.keys() {
+        drawn.insert(name.clone(), case.sizes[name]);
+    }
     loop {
         let before = drawn.clone();
         for (name, size) in &manifest.sizes {

@@ -5,3 +5,4 @@ mod engine_projection;
 mod fake_cuda;
 mod grid;
 mod scatter;
+mod witness;

@@ -99,6 +99,8 @@ pub struct Plan {
     pub manifest_file: PathBuf,
     /// The programs, each of some files in PTX.
     pub files: Vec<Vec<PathBuf>>,
+    /// The manifest's own, which have the kernels that those lack.
+    pub others: Vec<PathBuf>,
     /// Number of cases.
     pub cases: u64,
     /// Their seed.
@@ -119,18 +121,28 @@ impl Plan {
     /// Reads and parses the programs.
     ///
     /// # Errors
-    /// The first file that cannot be read or is no PTX.
+    /// The first file that cannot be read, is no PTX, or has no kernel that is launched.
     pub fn programs(&self) -> Result<Vec<Program>, CliError> {
+        let others = texts(&self.others)?;
         let program = |files: &Vec<PathBuf>| {
-            let texts = files
-                .iter()
-                .map(|file| Ok((file.display().to_string(), text("the PTX", file, "PTX")?)));
-            let texts = texts.collect::<Result<Vec<_>, CliError>>()?;
-            let files = texts.iter().map(|(file, text)| (file.as_str(), text.as_str()));
-            Program::new(files).map_err(CliError::of)
+            let program = Program::new(named(&texts(files)?), named(&others));
+            let program = program.map_err(CliError::of)?;
+            let launches = self.manifest.forward.iter().chain(&self.manifest.backward);
+            program.serves(launches).map_err(CliError::of)?;
+            Ok(program)
         };
         self.files.iter().map(program).collect()
     }
+}
+
+/// Files with their texts.
+fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, CliError> {
+    let text = |file: &PathBuf| Ok((file.display().to_string(), text("the PTX", file, "PTX")?));
+    files.iter().map(text).collect()
+}
+
+fn named(texts: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
+    texts.iter().map(|(file, text)| (file.as_str(), text.as_str()))
 }
 
 impl DrawnArgs {
@@ -146,7 +158,10 @@ impl DrawnArgs {
             );
             return Err(CliError::new(what));
         }
-        let files = files(&manifest, &manifest_file, named)?;
+        let beside = manifest_file.parent().unwrap_or_else(|| Path::new("."));
+        let mut others: Vec<_> = manifest.ptx.iter().map(|file| beside.join(file)).collect();
+        let files = files(&others, named)?;
+        others.retain(|file| file.is_file() && !files.iter().any(|files| files.contains(file)));
         let schedules = self.order.orders()?.into_iter().map(Order::schedule).collect();
         let inputs = self.inputs.map(|file| paths::readable_file("--inputs", &file)).transpose()?;
         let save = self.save.map(|file| paths::writable_file("--save", &file, "safetensors"));
@@ -159,6 +174,7 @@ impl DrawnArgs {
             manifest,
             manifest_file,
             files,
+            others,
             cases: self.cases,
             seed: self.seed,
             schedules,
@@ -170,17 +186,11 @@ impl DrawnArgs {
     }
 }
 
-/// The files that were named, or those of the manifest, which lie beside it.
-fn files(
-    manifest: &Manifest,
-    manifest_file: &Path,
-    named: Vec<Vec<PathBuf>>,
-) -> Result<Vec<Vec<PathBuf>>, CliError> {
-    let beside = manifest_file.parent().unwrap_or_else(|| Path::new("."));
-    let of_manifest: Vec<PathBuf> = manifest.ptx.iter().map(|file| beside.join(file)).collect();
+/// The files that were named, or those of the manifest.
+fn files(of_manifest: &[PathBuf], named: Vec<Vec<PathBuf>>) -> Result<Vec<Vec<PathBuf>>, CliError> {
     let mut all = Vec::new();
     for program in named {
-        let program = if program.is_empty() { of_manifest.clone() } else { program };
+        let program = if program.is_empty() { of_manifest.to_vec() } else { program };
         if program.is_empty() {
             let what = "name the kernels' PTX files, here or in the manifest: ptx = \"pair.ptx\"";
             return Err(CliError::new(what));

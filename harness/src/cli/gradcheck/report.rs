@@ -9,8 +9,11 @@ use serde_json::{Value, json};
 use splatcheck_emulator::Schedule;
 
 use super::options::{Plan, Question};
+use super::swept::Swept;
 use crate::cli::exit::CliError;
-use crate::gradcheck::{Case, Checked, Element, Judged, Program, exact_arrays};
+use crate::gradcheck::{
+    Case, Checked, Convention, Element, Judged, Program, Purpose, exact_arrays,
+};
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::table::table;
 
@@ -25,6 +28,8 @@ pub(super) struct Found {
     index: u64,
     case: Case,
     checked: Checked,
+    /// Lines that would make it right by a convention.
+    purpose: Option<Purpose>,
     /// Where it was written.
     file: PathBuf,
 }
@@ -33,9 +38,9 @@ impl Found {
     /// Writes the case.
     pub(super) fn new(
         plan: &Plan,
-        index: u64,
-        case: Case,
+        (index, case): (u64, Case),
         checked: Checked,
+        purpose: Option<Purpose>,
     ) -> Result<Self, CliError> {
         let file = match &plan.inputs {
             Some(file) => file.clone(),
@@ -51,7 +56,16 @@ impl Found {
                 file
             }
         };
-        Ok(Self { index, case, checked, file })
+        Ok(Self { index, case, checked, purpose, file })
+    }
+}
+
+impl Found {
+    /// What the case looked like before it was made smaller, if anything.
+    pub(super) fn explained_by(&mut self, explained: Option<String>) {
+        if explained.is_some() {
+            self.checked.explained = explained;
+        }
     }
 }
 
@@ -76,7 +90,7 @@ pub(super) fn text(
     plan: &Plan,
     all: &[(u64, Checked)],
     arrays: &BTreeMap<String, Judged>,
-    found: Option<&Found>,
+    (found, swept): (Option<&Found>, &Swept),
 ) -> String {
     let wrong = all.iter().filter(|(_, checked)| checked.is_wrong()).count();
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
@@ -97,6 +111,9 @@ pub(super) fn text(
         format!("{head} {runs}, {compared} {what} compared, {zeros} of them zero on both sides\n");
     if let Some(found) = found {
         text += &finding(plan, found);
+        for line in swept.lines() {
+            let _ = writeln!(text, "  {line}");
+        }
     }
     text.push('\n');
     text += &table(&rows(plan.question, arrays));
@@ -156,6 +173,17 @@ fn finding(plan: &Plan, found: &Found) -> String {
     }
     if let Some(explained) = &found.checked.explained {
         let _ = writeln!(text, "  looks like: {explained}");
+    }
+    if let Some(Purpose { convention, line }) = &found.purpose {
+        let does = match convention {
+            Convention::StraightThrough => "lets the derivative pass",
+            Convention::Detach => "is a constant of the derivative",
+        };
+        let name = convention.name();
+        let _ = writeln!(
+            text,
+            "  or on purpose: it agrees if {line} {does}: [conventions] {name} = [\"{line}\"]"
+        );
     }
     for judged in found.checked.arrays.iter().filter(|judged| !judged.wrong.is_empty()) {
         let (wrong, compared) = (judged.wrong.len(), judged.compared);
@@ -234,8 +262,13 @@ fn notes(plan: &Plan, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>)
     for judged in arrays.values().filter(|judged| judged.unknown > 0) {
         let _ = writeln!(
             text,
-            "NOT EXERCISED: {}: {} elements: a number was lost on the way",
-            judged.name, judged.unknown
+            "NOT EXERCISED: {}: {} elements: {}",
+            judged.name,
+            judged.unknown,
+            match all.iter().all(|(_, checked)| checked.lost.is_empty()) {
+                true => "their uncertainty has no bound: a divisor or radicand may be zero",
+                false => "a number was lost on the way",
+            }
         );
     }
     for judged in arrays.values().filter(|judged| is_constant(plan.question, judged)) {
@@ -244,6 +277,16 @@ fn notes(plan: &Plan, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>)
             "NOT EXERCISED: {}: all {} derivatives are zero, no output depends on {}",
             judged.name, judged.compared, judged.of
         );
+    }
+    let conventions = &plan.manifest.conventions;
+    let lines =
+        [("straight_through", &conventions.straight_through), ("detach", &conventions.detach)];
+    if plan.question == Question::Gradient {
+        for (name, lines) in lines.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let _ =
+                writeln!(text, "not the derivative, on purpose: {name} at {}", lines.join(", "));
+        }
     }
     let functions = all.iter().flat_map(|(_, checked)| &checked.polynomials);
     let functions: BTreeSet<&str> = functions.copied().collect();

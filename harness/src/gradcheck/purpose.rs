@@ -1,0 +1,73 @@
+//! Whether a pair that disagrees would agree if a line departed from the derivative on purpose.
+
+use splatcheck_emulator::{Conventions, Schedule};
+
+use super::draw::Case;
+use super::judge::check;
+use super::launch::{Program, ProgramError};
+use super::manifest::Manifest;
+
+/// Lines that are tried.
+const TRIED: usize = 200;
+
+/// How a kernel departs from the derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convention {
+    /// A choice or clamp lets the derivative pass.
+    StraightThrough,
+    /// What is computed is a constant.
+    Detach,
+}
+
+impl Convention {
+    /// Its name in a manifest.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StraightThrough => "straight_through",
+            Self::Detach => "detach",
+        }
+    }
+}
+
+/// A convention that makes a pair agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purpose {
+    /// Which.
+    pub convention: Convention,
+    /// The line of the forward kernel.
+    pub line: String,
+}
+
+/// The first line of the forward kernels at which a convention makes a failing case agree. Nobody says that
+/// the author meant it: that is for the manifest to say.
+///
+/// # Errors
+/// [`ProgramError`]: the manifest does not fit the program.
+pub fn on_purpose(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Option<Purpose>, ProgramError> {
+    let lines = program.departures(&manifest.forward)?;
+    let choices = lines.iter().filter(|(_, chooses)| **chooses);
+    let straight = choices.map(|(line, _)| (Convention::StraightThrough, line));
+    let detached = lines.keys().map(|line| (Convention::Detach, line));
+    for (convention, line) in straight.chain(detached).take(TRIED) {
+        let Conventions { mut straight_through, mut detach } = manifest.conventions.clone();
+        match convention {
+            Convention::StraightThrough => straight_through.insert(line.clone()),
+            Convention::Detach => detach.insert(line.clone()),
+        };
+        let conventions = Conventions { straight_through, detach };
+        let manifest = Manifest { conventions, ..manifest.clone() };
+        let checked = check(&manifest, program, case, schedule)?;
+        // A derivative that is zero on both sides agrees with anything.
+        let tells = checked.arrays.iter().any(|judged| judged.compared > judged.zeros);
+        if !checked.is_wrong() && tells {
+            return Ok(Some(Purpose { convention, line: line.clone() }));
+        }
+    }
+    Ok(None)
+}

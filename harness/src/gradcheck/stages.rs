@@ -1,0 +1,80 @@
+//! The kernels of this repository as pairs: a second witness beside the oracle.
+
+use splatcheck_gpu::emulator::{EmulatorEngine, Pair, PairGradient};
+use splatcheck_gpu::tensor::{Tensor, Tensors};
+use splatcheck_gpu::{EngineError, Setting, Stage};
+
+use super::explain::explain;
+use super::judge::{Checked, compared, lost, open};
+
+/// Numbers of stages that say whether a clamp passes the gradient on, and what they are in the derivative.
+const CLAMPS: [(&str, u32); 2] = [("clamp_stops_gradient", 1), ("clamp_has_gradient", 1)];
+
+/// The stage that a backward stage is of: of an output X of it that is given `v_X`, of an input Y it returns
+/// `v_Y`.
+#[must_use]
+pub fn forward_of(backward: Stage) -> Option<Stage> {
+    let gradient = |name: &str, of: &str| name.strip_prefix("v_") == Some(of);
+    Stage::all().find(|forward| {
+        let given = backward
+            .inputs
+            .iter()
+            .any(|given| forward.outputs.iter().any(|output| gradient(given.name, output.name)));
+        given
+            && backward.outputs.iter().any(|returned| {
+                forward.inputs.iter().any(|input| gradient(returned.name, input.name))
+            })
+    })
+}
+
+/// Inputs of which every clamp has the derivative's gradient.
+#[must_use]
+pub fn differentiable(inputs: &Tensors) -> Tensors {
+    let mut inputs = inputs.clone();
+    for (name, value) in CLAMPS {
+        if inputs.find(name).is_some() {
+            inputs.insert(name, Tensor::scalar(value));
+        }
+    }
+    inputs
+}
+
+/// Whether a backward stage returns the derivatives of its forward stage, each with the inputs of a case.
+///
+/// # Errors
+/// [`EngineError::Input`]: the inputs are not those of the stages.
+pub fn check_stages(
+    engine: &mut EmulatorEngine,
+    forward: (Stage, &Tensors),
+    backward: (Stage, &Tensors),
+    setting: Option<Setting>,
+) -> Result<Checked, EngineError> {
+    let inputs = [differentiable(forward.1), differentiable(backward.1)];
+    let pair =
+        Pair { forward: (forward.0, &inputs[0]), backward: (backward.0, &inputs[1]), setting };
+    let run = match engine.differentiate(pair) {
+        Ok(run) => run,
+        Err(EngineError::Device(why) | EngineError::NoEnd(why)) => return Ok(Checked::fault(why)),
+        Err(error) => return Err(error),
+    };
+    let mut checked = Checked {
+        lost: lost(run.memory),
+        polynomials: run.memory.polynomials().collect(),
+        open: open(run.memory),
+        ..Checked::default()
+    };
+    let lost = run.gradient.lost.iter().map(|place| format!("a derivative is lost at {place}"));
+    checked.lost.extend(lost);
+    let doubt = if run.gradient.unknown.is_empty() { 0.0 } else { f64::INFINITY };
+    for gradient in &run.gradients {
+        let PairGradient { name, of, shape, expected, found, words, .. } = gradient;
+        let expected = expected.iter().map(|(value, own)| (*value, own + doubt));
+        let mut judged = compared(name, of, words, found, expected);
+        judged.shape.clone_from(shape);
+        if checked.explained.is_none() && !judged.wrong.is_empty() {
+            checked.explained = explain(&judged, &|element| run.contributions(gradient, element));
+        }
+        checked.arrays.push(judged);
+    }
+    Ok(checked)
+}
