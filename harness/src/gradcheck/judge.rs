@@ -139,6 +139,10 @@ fn checked(
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
     let (mut arrays, gradient) = swept(manifest, program, case, schedule)?;
+    // A kernel that adds to what nobody wrote has right derivatives and no output.
+    for (of, _) in manifest.given() {
+        arrays.words(of).map_err(Stopped::Fault)?;
+    }
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
     arrays.launch((program, case), &manifest.backward, (Shadowing::Values, schedule))?;
     let mut checked = Checked {
@@ -259,6 +263,20 @@ fn ran(
     Ok(arrays)
 }
 
+/// The same of the other of two programs, which may have launches of its own.
+fn ran_as_other(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Arrays, Stopped> {
+    let own = &manifest.other;
+    let launches = if own.is_empty() { &manifest.forward } else { own };
+    let mut arrays = Arrays::new(manifest, case)?;
+    arrays.launch((program, case), launches, (Shadowing::Values, schedule))?;
+    Ok(arrays)
+}
+
 /// Whether one program's outputs are those of another.
 ///
 /// # Errors
@@ -279,7 +297,7 @@ fn compared_programs(
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
     let one = ran(manifest, one, case, &Schedule::lockstep())?;
-    let other = ran(manifest, other, case, schedule)?;
+    let other = ran_as_other(manifest, other, case, schedule)?;
     let (open_one, open_other) = (open(&one), open(&other));
     let mut checked = Checked {
         lost: [lost(&one), lost(&other)].concat(),

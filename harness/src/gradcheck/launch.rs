@@ -1,6 +1,7 @@
 //! Runs the launches of a manifest on the emulator.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use splatcheck_emulator::{
@@ -10,7 +11,7 @@ use splatcheck_emulator::{
 use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem};
-use super::manifest::{Begins, Launch, Manifest, Number, Parameter};
+use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
 use crate::manifest::{BindError, entries, entry};
 
 /// Why a program cannot be run as its manifest says.
@@ -27,6 +28,16 @@ pub enum ProgramError {
     /// No entry point, or several, of that name.
     #[error(transparent)]
     Entry(#[from] BindError),
+    /// No file of the name that a launch says.
+    #[error("kernel '{kernel}', ptx: there is no file '{ptx}', the files are {}", files.join(", "))]
+    File {
+        /// The kernel.
+        kernel: String,
+        /// The file.
+        ptx: String,
+        /// The files that there are.
+        files: Vec<String>,
+    },
     /// Another number of parameters, or parameters of other sizes.
     #[error("kernel '{kernel}' has parameters of {found:?} bytes, the manifest gives {given:?}")]
     Parameters {
@@ -69,6 +80,8 @@ impl<E: Into<ProgramError>> From<E> for Stopped {
 #[derive(Debug)]
 pub struct Program {
     modules: Vec<Module>,
+    /// Each file's name.
+    files: Vec<String>,
     /// The entry points of each file.
     names: Vec<Vec<String>>,
 }
@@ -81,25 +94,37 @@ impl Program {
     pub fn new<'t>(
         files: impl IntoIterator<Item = (&'t str, &'t str)>,
     ) -> Result<Self, ProgramError> {
-        let (mut modules, mut names) = (Vec::new(), Vec::new());
+        let (mut modules, mut names, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for (file, text) in files {
             let module = Module::parse(text);
             let module =
                 module.map_err(|source| ProgramError::Ptx { file: file.to_owned(), source })?;
             modules.push(module);
             names.push(entries(text));
+            all.push(file.to_owned());
         }
-        Ok(Self { modules, names })
+        Ok(Self { modules, files: all, names })
     }
 
-    /// The entry point that is meant, and its module.
-    fn find(&self, kernel: &str) -> Result<(&Module, String), BindError> {
-        let names: Vec<String> = self.names.concat();
+    /// The entry point that a launch means, and its module.
+    fn find(&self, launch: &Launch) -> Result<(&Module, String), ProgramError> {
+        let Launch { ptx, kernel, .. } = launch;
+        let is_meant = |file: &String| match ptx {
+            Some(name) => Path::new(file).file_name().is_some_and(|own| own == name.as_str()),
+            None => true,
+        };
+        let meant: Vec<usize> =
+            (0..self.files.len()).filter(|&at| is_meant(&self.files[at])).collect();
+        if let (Some(ptx), []) = (ptx, &meant[..]) {
+            let (kernel, ptx, files) = (kernel.clone(), ptx.clone(), self.files.clone());
+            return Err(ProgramError::File { kernel, ptx, files });
+        }
+        let names: Vec<String> = meant.iter().flat_map(|&at| self.names[at].clone()).collect();
         let found = entry(kernel, &names)?;
-        let of = self.names.iter().position(|names| names.contains(&found)).unwrap_or(0);
+        let of = meant.into_iter().find(|&at| self.names[at].contains(&found)).unwrap_or(0);
         let module = &self.modules[of];
         match module.refusal(&found) {
-            Some(refusal) => Err(BindError::Ptx(refusal.clone())),
+            Some(refusal) => Err(BindError::Ptx(refusal.clone()).into()),
             None => Ok((module, found)),
         }
     }
@@ -142,7 +167,7 @@ impl Arrays {
         (shadow, schedule): (Shadowing, &Schedule),
     ) -> Result<(), Stopped> {
         for launch in launches {
-            let (module, kernel) = program.find(&launch.kernel).map_err(ProgramError::from)?;
+            let (module, kernel) = program.find(launch)?;
             let shape = self.shape(module, &kernel, launch, case)?;
             let time = Some(TimeLimit::from_now(Duration::from_secs(60)));
             let observers = Observers { shadow, time, ..Observers::default() };
@@ -174,12 +199,14 @@ impl Arrays {
             }
             Ok(all)
         };
-        let arguments: Vec<(Argument, u32)> = launch
+        let place = format!("kernel '{kernel}', parameters");
+        let arguments: Vec<Vec<u8>> = launch
             .parameters
             .iter()
-            .map(|parameter| self.argument(kernel, parameter, case))
-            .collect::<Result<_, _>>()?;
-        let given: Vec<u32> = arguments.iter().map(|(_, bytes)| *bytes).collect();
+            .map(|parameter| Ok(self.bytes(&place, parameter, case)?.0))
+            .collect::<Result<_, CaseProblem>>()?;
+        let given: Vec<u32> =
+            arguments.iter().map(|bytes| u32::try_from(bytes.len()).unwrap_or(u32::MAX)).collect();
         let found = module.parameter_sizes(kernel).unwrap_or_default();
         if found != given {
             return Err(ProgramError::Parameters { kernel: kernel.to_owned(), found, given });
@@ -190,48 +217,42 @@ impl Arrays {
             grid: three("grid", &launch.grid)?,
             block: three("block", &launch.block)?,
             dynamic_shared: shared.map_or(Ok(0), |shared| whole(case, &place, shared))?,
-            arguments: arguments.into_iter().map(|(argument, _)| argument).collect(),
+            arguments: arguments.iter().map(|bytes| Argument::bytes(bytes)).collect(),
         })
     }
 
-    /// A parameter's value and its bytes.
-    fn argument(
+    /// A parameter's bytes, and where they may begin: at multiples of this.
+    fn bytes(
         &self,
-        kernel: &str,
+        place: &str,
         parameter: &Parameter,
         case: &Case,
-    ) -> Result<(Argument, u32), CaseProblem> {
-        let place = format!("kernel '{kernel}', parameters");
-        let number = match parameter {
-            Parameter::Array(name) => return Ok((self.buffers[name].into(), 8)),
-            Parameter::Number(number) => number,
+    ) -> Result<(Vec<u8>, usize), CaseProblem> {
+        let bytes = match parameter {
+            Parameter::Array(name) => self.buffers[name].address().to_le_bytes().to_vec(),
+            Parameter::Number(number) => bytes_of(place, number, case)?,
+            Parameter::Struct(structure) => return self.structure(place, structure, case),
         };
-        let out_of_range = |value: i64| CaseProblem::Value {
-            place: place.clone(),
-            value: value.to_string(),
-            advice: "expected a number that its type can hold",
-        };
-        Ok(match number {
-            Number::U8(value) => {
-                let value = case.integer(&place, value)?;
-                let byte = u8::try_from(value).map_err(|_| out_of_range(value))?;
-                (Argument::bytes(&[byte]), 1)
-            }
-            Number::U32(value) => (whole(case, &place, value)?.into(), 4),
-            Number::I32(value) => {
-                let value = case.integer(&place, value)?;
-                (i32::try_from(value).map_err(|_| out_of_range(value))?.into(), 4)
-            }
-            Number::U64(value) => {
-                let value = case.integer(&place, value)?;
-                (u64::try_from(value).map_err(|_| out_of_range(value))?.into(), 8)
-            }
-            Number::I64(value) => (case.integer(&place, value)?.cast_unsigned().into(), 8),
-            #[expect(clippy::cast_possible_truncation, reason = "rounded to the parameter's type")]
-            Number::F32(value) => ((case.float(&place, value)? as f32).into(), 4),
-            Number::F64(value) => (case.float(&place, value)?.to_bits().into(), 8),
-            Number::Null(_) => (0_u64.into(), 8),
-        })
+        let align = bytes.len();
+        Ok((bytes, align))
+    }
+
+    /// The same of a structure: each field where C puts it, zeros between them.
+    fn structure(
+        &self,
+        place: &str,
+        structure: &Structure,
+        case: &Case,
+    ) -> Result<(Vec<u8>, usize), CaseProblem> {
+        let (mut all, mut largest) = (Vec::new(), 1);
+        for field in &structure.fields {
+            let (bytes, align) = self.bytes(place, field, case)?;
+            all.resize(all.len().next_multiple_of(align), 0);
+            all.extend(bytes);
+            largest = largest.max(align);
+        }
+        all.resize(all.len().next_multiple_of(largest), 0);
+        Ok((all, largest))
     }
 
     /// The words of an array; why it cannot be read where some were never written.
@@ -243,6 +264,35 @@ impl Arrays {
     }
 }
 
+/// A number's bytes, little endian.
+fn bytes_of(place: &str, number: &Number, case: &Case) -> Result<Vec<u8>, CaseProblem> {
+    let out_of_range = |value: i64| CaseProblem::Value {
+        place: place.to_owned(),
+        value: value.to_string(),
+        advice: "expected a number that its type can hold",
+    };
+    Ok(match number {
+        Number::U8(value) => {
+            let value = case.integer(place, value)?;
+            vec![u8::try_from(value).map_err(|_| out_of_range(value))?]
+        }
+        Number::U32(value) => whole(case, place, value)?.to_le_bytes().to_vec(),
+        Number::I32(value) => {
+            let value = case.integer(place, value)?;
+            i32::try_from(value).map_err(|_| out_of_range(value))?.to_le_bytes().to_vec()
+        }
+        Number::U64(value) => {
+            let value = case.integer(place, value)?;
+            u64::try_from(value).map_err(|_| out_of_range(value))?.to_le_bytes().to_vec()
+        }
+        Number::I64(value) => case.integer(place, value)?.to_le_bytes().to_vec(),
+        #[expect(clippy::cast_possible_truncation, reason = "rounded to the parameter's type")]
+        Number::F32(value) => (case.float(place, value)? as f32).to_le_bytes().to_vec(),
+        Number::F64(value) => case.float(place, value)?.to_le_bytes().to_vec(),
+        Number::Null(_) => 0_u64.to_le_bytes().to_vec(),
+    })
+}
+
 fn whole(case: &Case, place: &str, number: &Expression) -> Result<u32, CaseProblem> {
     let value = case.integer(place, number)?;
     u32::try_from(value).map_err(|_| CaseProblem::Value {
@@ -251,3 +301,6 @@ fn whole(case: &Case, place: &str, number: &Expression) -> Result<u32, CaseProbl
         advice: "expected 0 to 2^32 - 1",
     })
 }
+
+#[cfg(test)]
+mod tests;
