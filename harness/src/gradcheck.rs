@@ -14,6 +14,7 @@
 
 mod draw;
 mod explain;
+mod given;
 mod judge;
 mod launch;
 mod manifest;
@@ -22,5 +23,7 @@ mod shrink;
 pub use draw::{Array, Case, CaseProblem, Values};
 pub use judge::{Checked, Element, Judged, accuracy, check, compare, exact_arrays};
 pub use launch::{Program, ProgramError};
-pub use manifest::{Begins, Draw, Dtype, Input, Launch, Manifest, Number, Output, Parameter, Size};
+pub use manifest::{
+    Begins, Draw, Dtype, Input, Launch, Manifest, Number, Output, Parameter, Size, Structure,
+};
 pub use shrink::smaller;

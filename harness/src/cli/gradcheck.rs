@@ -1,108 +1,37 @@
 //! `splatcheck gradcheck`, `compare` and `accuracy`: kernels that no oracle of ours knows, judged by their own
 //! mathematics.
 
+mod asked;
 mod options;
 mod report;
 
 use std::io::Write;
 
 use super::exit::{CliError, Outcome};
-use crate::gradcheck::{
-    Case, Checked, Manifest, Program, ProgramError, accuracy, check, compare, smaller,
-};
-pub use options::{AccuracyArgs, CompareArgs, GradcheckArgs, Plan, Question};
-use report::Found;
-use splatcheck_emulator::Schedule;
-
-/// What came of all cases.
-struct Ran {
-    /// Case by case: its index and what came of it.
-    all: Vec<(u64, Checked)>,
-    /// The first case with something wrong, made smaller.
-    found: Option<Found>,
-}
+pub use asked::{Asked, Cases, Found, Question, Ran};
+pub use options::{AccuracyArgs, CompareArgs, GradcheckArgs, Plan};
 
 /// Carries out the plan.
 ///
 /// # Errors
 /// See [`CliError`]: also where nothing was judged.
 pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let programs: Vec<Program> = plan.programs()?;
-    let ran = all_cases(plan, &programs)?;
-    if let (Some(file), Some((index, _))) = (&plan.save, ran.all.first()) {
-        report::save(plan, &programs, &case_of(plan, *index)?, file)?;
+    let programs = plan.programs()?;
+    let ran = plan.asked.run(&programs).map_err(CliError::of)?;
+    let again = ran.found.as_ref().map(|found| report::keep(plan, found)).transpose()?;
+    if let (Some(file), false) = (&plan.save, ran.all.is_empty()) {
+        report::save(plan, &programs, &plan.asked.case(0).map_err(CliError::of)?, file)?;
     }
     if let Some(file) = &plan.json {
         report::write_json(plan, &ran.all, file)?;
     }
-    let arrays = report::summed(&ran.all);
-    out.write_all(report::text(plan, &ran.all, &arrays, ran.found.as_ref()).as_bytes())?;
+    out.write_all(ran.text(again.as_deref()).as_bytes())?;
     out.flush()?;
-    if ran.all.iter().any(|(_, checked)| checked.is_wrong()) {
+    if ran.is_wrong() {
         return Ok(Outcome::Disagree);
     }
-    match report::not_judged(plan, &arrays) {
+    match ran.not_judged() {
         Some(why) => Err(CliError::new(why)),
         None => Ok(Outcome::Agree),
-    }
-}
-
-/// The case of an index, or the one that a file holds.
-fn case_of(plan: &Plan, index: u64) -> Result<Case, CliError> {
-    match &plan.inputs {
-        Some(file) => Case::read(&plan.manifest, file)
-            .map_err(|error| CliError::caused("--inputs: cannot read the case", error)),
-        None => Case::drawn(&plan.manifest, plan.seed, index).map_err(CliError::of),
-    }
-}
-
-fn all_cases(plan: &Plan, programs: &[Program]) -> Result<Ran, CliError> {
-    let count = if plan.inputs.is_some() { 1 } else { plan.cases };
-    let mut ran = Ran { all: Vec::new(), found: None };
-    for index in 0..count {
-        let case = case_of(plan, index)?;
-        for schedule in &plan.schedules {
-            let checked = ask(plan, programs, &case, schedule).map_err(CliError::of)?;
-            let wrong = checked.is_wrong();
-            ran.all.push((index, checked));
-            if wrong && ran.found.is_none() {
-                ran.found = Some(found(plan, programs, (index, &case), schedule)?);
-            }
-        }
-    }
-    Ok(ran)
-}
-
-/// Makes a failing case smaller and writes it.
-fn found(
-    plan: &Plan,
-    programs: &[Program],
-    (index, case): (u64, &Case),
-    schedule: &Schedule,
-) -> Result<Found, CliError> {
-    let mut fails =
-        |case: &Case| ask(plan, programs, case, schedule).is_ok_and(|checked| checked.is_wrong());
-    let small = match plan.inputs {
-        Some(_) => case.clone(),
-        None => {
-            smaller(&plan.manifest, case, (plan.seed, index), &mut fails).map_err(CliError::of)?
-        }
-    };
-    let checked = ask(plan, programs, &small, schedule).map_err(CliError::of)?;
-    Found::new(plan, index, small, checked)
-}
-
-fn ask(
-    plan: &Plan,
-    programs: &[Program],
-    case: &Case,
-    schedule: &Schedule,
-) -> Result<Checked, ProgramError> {
-    let manifest: &Manifest = &plan.manifest;
-    match (plan.question, programs) {
-        (Question::Gradient, [program, ..]) => check(manifest, program, case, schedule),
-        (Question::Equal, [one, other, ..]) => compare(manifest, [one, other], case, schedule),
-        (Question::Accuracy, [program, ..]) => accuracy(manifest, program, case, schedule),
-        (Question::Gradient | Question::Equal | Question::Accuracy, _) => Ok(Checked::default()),
     }
 }

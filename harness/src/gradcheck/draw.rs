@@ -16,7 +16,7 @@ use super::manifest::{Draw, Dtype, Manifest, Size};
 const MOST_WORDS: usize = 1 << 26;
 
 /// What the key of a size begins with in a file's metadata.
-const SIZE: &str = "size.";
+pub(super) const SIZE: &str = "size.";
 
 /// Why there is no case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +73,32 @@ impl Values {
             Self::U32(all) => all.len(),
         }
     }
+
+    /// What they are.
+    pub(super) fn dtype(&self) -> Dtype {
+        match self {
+            Self::F32(_) => Dtype::F32,
+            Self::I32(_) => Dtype::I32,
+            Self::U32(_) => Dtype::U32,
+        }
+    }
+
+    /// The numbers of a file's array, which has this type and shape.
+    pub(super) fn read(
+        container: &container::Container<'_>,
+        (name, dtype): (&str, Dtype),
+        shape: &[usize],
+    ) -> Result<Self, Problem> {
+        let expected: Vec<_> = shape.iter().copied().map(Some).collect();
+        Ok(match dtype {
+            Dtype::F32 => Self::F32(container.need_tensor(name)?.numbers(&expected)?),
+            Dtype::U32 => Self::U32(container.need_integers(name)?.integers(&expected)?),
+            Dtype::I32 => {
+                let words = container.need(name, safetensors::Dtype::I32)?.integers(&expected)?;
+                Self::I32(words.into_iter().map(u32::cast_signed).collect())
+            }
+        })
+    }
 }
 
 /// An array of a case.
@@ -99,6 +125,15 @@ impl Case {
     /// # Errors
     /// [`CaseProblem`].
     pub fn drawn(manifest: &Manifest, seed: u64, index: u64) -> Result<Self, CaseProblem> {
+        Self::of_sizes(manifest, &Self::drawn_sizes(manifest, seed, index)?, seed, index)
+    }
+
+    /// The sizes that are drawn of the case of a seed and an index.
+    pub(super) fn drawn_sizes(
+        manifest: &Manifest,
+        seed: u64,
+        index: u64,
+    ) -> Result<BTreeMap<String, i64>, CaseProblem> {
         let mut rng = CaseRng::new(seed, index);
         let mut drawn = BTreeMap::new();
         for (name, size) in &manifest.sizes {
@@ -106,7 +141,7 @@ impl Case {
                 drawn.insert(name.clone(), within(name, [*from, *to], &mut rng)?);
             }
         }
-        Self::of_sizes(manifest, &drawn, seed, index)
+        Ok(drawn)
     }
 
     /// The same with these numbers in the place of the sizes that are drawn. The other arrays stay what they
@@ -266,8 +301,15 @@ impl Case {
     /// The first array that is missing or does not fit the manifest.
     pub fn read(manifest: &Manifest, file: &Path) -> Result<Self, InputError> {
         let bytes = read::bytes(file)?;
-        let container = container::parse(&bytes).map_err(|problem| problem.in_file(file))?;
-        Self::of_container(manifest, &container).map_err(|problem| problem.in_file(file))
+        Self::of_bytes(manifest, &bytes).map_err(|problem| problem.in_file(file))
+    }
+
+    /// The same of a file's bytes.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn of_bytes(manifest: &Manifest, bytes: &[u8]) -> Result<Self, Problem> {
+        Self::of_container(manifest, &container::parse(bytes)?)
     }
 
     fn of_container(
@@ -302,16 +344,7 @@ impl Case {
             manifest.given().map(|(of, name)| (name, Dtype::F32, &manifest.outputs[of].shape));
         for (name, dtype, sides) in inputs.chain(given) {
             let shape = case.shape(name, sides).map_err(wrong)?;
-            let expected: Vec<_> = shape.iter().copied().map(Some).collect();
-            let values = match dtype {
-                Dtype::F32 => Values::F32(container.need_tensor(name)?.numbers(&expected)?),
-                Dtype::U32 => Values::U32(container.need_integers(name)?.integers(&expected)?),
-                Dtype::I32 => {
-                    let words =
-                        container.need(name, safetensors::Dtype::I32)?.integers(&expected)?;
-                    Values::I32(words.into_iter().map(u32::cast_signed).collect())
-                }
-            };
+            let values = Values::read(container, (name, dtype), &shape)?;
             case.arrays.insert(name.to_owned(), Array { shape, values });
         }
         Ok(case)

@@ -2,26 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use splatcheck_emulator::Schedule;
-
+use super::asked::{Asked, Cases, Question};
 use crate::cli::exit::CliError;
 use crate::cli::paths;
 use crate::cli::ptx::text;
 use crate::cli::schedule::ScheduleArgs;
-use crate::gradcheck::{Manifest, Program};
+use crate::gradcheck::{Case, Manifest, Program};
+use clap::Args;
 use splatcheck_judge::engines::Order;
-
-/// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Whether a backward kernel returns the derivatives of a forward kernel.
-    Gradient,
-    /// Whether two programs compute the same.
-    Equal,
-    /// How far a program is from its own exact values.
-    Accuracy,
-}
 
 /// The options that the three share.
 #[derive(Clone, Debug, Args)]
@@ -92,20 +80,14 @@ pub struct AccuracyArgs {
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What is asked.
-    pub question: Question,
-    /// The manifest.
-    pub manifest: Manifest,
-    /// Its file.
+    pub asked: Asked,
+    /// The manifest's file.
     pub manifest_file: PathBuf,
     /// The programs, each of some files in PTX.
     pub files: Vec<Vec<PathBuf>>,
-    /// Number of cases.
-    pub cases: u64,
-    /// Their seed.
+    /// The seed of the cases that are drawn.
     pub seed: u64,
-    /// The orders of execution.
-    pub schedules: Vec<Schedule>,
-    /// The only case.
+    /// The only case's file.
     pub inputs: Option<PathBuf>,
     /// Where the first case goes.
     pub save: Option<PathBuf>,
@@ -154,14 +136,18 @@ impl DrawnArgs {
         if self.cases == 0 && inputs.is_none() {
             return Err(CliError::new("--cases 0: nothing would be judged, give 1 or more"));
         }
+        let cases = match &inputs {
+            None => Cases::Drawn { count: self.cases, seed: self.seed },
+            Some(file) => Cases::Own(
+                Case::read(&manifest, file)
+                    .map_err(|error| CliError::caused("--inputs: cannot read the case", error))?,
+            ),
+        };
         Ok(Plan {
-            question,
-            manifest,
+            asked: Asked { question, manifest, cases, schedules },
             manifest_file,
             files,
-            cases: self.cases,
             seed: self.seed,
-            schedules,
             inputs,
             save: save.transpose()?,
             json: json.transpose()?,

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use splatcheck_emulator::Schedule;
 
-use super::options::{Plan, Question};
+use super::asked::{Found, Question, Ran};
+use super::options::Plan;
 use crate::cli::exit::CliError;
 use crate::gradcheck::{Case, Checked, Element, Judged, Program, exact_arrays};
 use splatcheck_judge::io::write::write_file;
@@ -20,47 +21,27 @@ const SHOWN: usize = 3;
 /// Places of lost numbers that are shown.
 const PLACES: usize = 5;
 
-/// A case with something wrong, made smaller.
-pub(super) struct Found {
-    index: u64,
-    case: Case,
-    checked: Checked,
-    /// Where it was written.
-    file: PathBuf,
-}
-
-impl Found {
-    /// Writes the case.
-    pub(super) fn new(
-        plan: &Plan,
-        index: u64,
-        case: Case,
-        checked: Checked,
-    ) -> Result<Self, CliError> {
-        let file = match &plan.inputs {
-            Some(file) => file.clone(),
-            None => {
-                let stem = plan.manifest_file.file_stem().unwrap_or_default().to_string_lossy();
-                let name =
-                    format!("{}-{stem}-{}-{index}.safetensors", name(plan.question), plan.seed);
-                fs::create_dir_all(&plan.out).map_err(|error| {
-                    CliError::caused(format!("cannot make {}", plan.out.display()), error)
-                })?;
-                let file = plan.out.join(name);
-                case.write(&file, Vec::new()).map_err(CliError::of)?;
-                file
-            }
-        };
-        Ok(Self { index, case, checked, file })
-    }
-}
-
-fn name(question: Question) -> &'static str {
-    match question {
-        Question::Gradient => "gradcheck",
-        Question::Equal => "compare",
-        Question::Accuracy => "accuracy",
-    }
+/// Writes a case with something wrong, and says how it is run again.
+pub(super) fn keep(plan: &Plan, found: &Found) -> Result<String, CliError> {
+    let name = plan.asked.question.name();
+    let file = match &plan.inputs {
+        Some(file) => file.clone(),
+        None => {
+            let stem = plan.manifest_file.file_stem().unwrap_or_default().to_string_lossy();
+            let file = format!("{name}-{stem}-{}-{}.safetensors", plan.seed, found.index);
+            fs::create_dir_all(&plan.out).map_err(|error| {
+                CliError::caused(format!("cannot make {}", plan.out.display()), error)
+            })?;
+            let file = plan.out.join(file);
+            found.case.write(&file, Vec::new()).map_err(CliError::of)?;
+            file
+        }
+    };
+    let (manifest, file) = (plan.manifest_file.display(), file.display());
+    let files: Vec<_> =
+        plan.files.iter().flatten().map(|file| file.display().to_string()).collect();
+    let files = files.join(" ");
+    Ok(format!("splatcheck {name} {files} --manifest {manifest} --inputs {file}"))
 }
 
 /// What the elements are.
@@ -72,22 +53,18 @@ fn elements(question: Question) -> &'static str {
 }
 
 /// The whole report.
-pub(super) fn text(
-    plan: &Plan,
-    all: &[(u64, Checked)],
-    arrays: &BTreeMap<String, Judged>,
-    found: Option<&Found>,
-) -> String {
+pub(super) fn text(ran: &Ran, arrays: &BTreeMap<String, Judged>, again: Option<&str>) -> String {
+    let Ran { question, all, found } = ran;
     let wrong = all.iter().filter(|(_, checked)| checked.is_wrong()).count();
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
     let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
-    let what = elements(plan.question);
-    let head = match plan.question {
+    let what = elements(*question);
+    let head = match question {
         Question::Accuracy => "measured".to_owned(),
         Question::Gradient | Question::Equal if wrong > 0 => {
             format!("disagree: {wrong} of")
         }
-        Question::Gradient | Question::Equal if not_judged(plan, arrays).is_some() => {
+        Question::Gradient | Question::Equal if not_judged(*question, arrays).is_some() => {
             "not judged:".to_owned()
         }
         Question::Gradient | Question::Equal => "agree:".to_owned(),
@@ -96,11 +73,11 @@ pub(super) fn text(
     let mut text =
         format!("{head} {runs}, {compared} {what} compared, {zeros} of them zero on both sides\n");
     if let Some(found) = found {
-        text += &finding(plan, found);
+        text += &finding(*question, found, again);
     }
     text.push('\n');
-    text += &table(&rows(plan.question, arrays));
-    text += &notes(plan, all, arrays);
+    text += &table(&rows(*question, arrays));
+    text += &notes(*question, all, arrays);
     text
 }
 
@@ -145,7 +122,7 @@ fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec<Vec<String
 }
 
 /// The finding: what is wrong, what it looks like, how to run it again.
-fn finding(plan: &Plan, found: &Found) -> String {
+fn finding(question: Question, found: &Found, again: Option<&str>) -> String {
     let mut text = String::new();
     let sizes: Vec<_> =
         found.case.sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
@@ -163,7 +140,7 @@ fn finding(plan: &Plan, found: &Found) -> String {
         let mut shown: Vec<&Element> = judged.wrong.iter().collect();
         shown.sort_by(|a, b| (b.found - b.expected).abs().total_cmp(&(a.found - a.expected).abs()));
         for element in shown.into_iter().take(SHOWN) {
-            text += &line(plan.question, judged, element);
+            text += &line(question, judged, element);
         }
     }
     if found.checked.open[0] > 0 {
@@ -173,15 +150,9 @@ fn finding(plan: &Plan, found: &Found) -> String {
             found.checked.open[0]
         );
     }
-    let (manifest, file) = (plan.manifest_file.display(), found.file.display());
-    let files: Vec<_> =
-        plan.files.iter().flatten().map(|file| file.display().to_string()).collect();
-    let _ = writeln!(
-        text,
-        "  run it again: splatcheck {} {} --manifest {manifest} --inputs {file}",
-        name(plan.question),
-        files.join(" ")
-    );
+    if let Some(again) = again {
+        let _ = writeln!(text, "  run it again: {again}");
+    }
     text
 }
 
@@ -221,7 +192,7 @@ fn place(shape: &[usize], index: usize) -> String {
     if all.is_empty() { String::new() } else { format!("[{}]", all.join(", ")) }
 }
 
-fn notes(plan: &Plan, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>) -> String {
+fn notes(question: Question, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>) -> String {
     let mut text = String::new();
     let open: u64 = all.iter().map(|(_, checked)| checked.open[0]).sum();
     let decided: u64 = all.iter().map(|(_, checked)| checked.open[1]).sum();
@@ -238,7 +209,7 @@ fn notes(plan: &Plan, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>)
             judged.name, judged.unknown
         );
     }
-    for judged in arrays.values().filter(|judged| is_constant(plan.question, judged)) {
+    for judged in arrays.values().filter(|judged| is_constant(question, judged)) {
         let _ = writeln!(
             text,
             "NOT EXERCISED: {}: all {} derivatives are zero, no output depends on {}",
@@ -274,11 +245,11 @@ fn is_constant(question: Question, judged: &Judged) -> bool {
 }
 
 /// Why nothing was judged of some array, or of all; `None` where each has an element that was.
-pub(super) fn not_judged(plan: &Plan, arrays: &BTreeMap<String, Judged>) -> Option<String> {
-    let unjudged = |judged: &&Judged| judged.compared == 0 || is_constant(plan.question, judged);
+pub(super) fn not_judged(question: Question, arrays: &BTreeMap<String, Judged>) -> Option<String> {
+    let unjudged = |judged: &&Judged| judged.compared == 0 || is_constant(question, judged);
     let names: Vec<&str> =
         arrays.values().filter(unjudged).map(|judged| judged.name.as_str()).collect();
-    let what = elements(plan.question);
+    let what = elements(question);
     if arrays.is_empty() {
         return Some("nothing was judged: the manifest has no array to compare".to_owned());
     }
@@ -298,7 +269,7 @@ pub(super) fn save(
     file: &Path,
 ) -> Result<(), CliError> {
     let Some(program) = programs.first() else { return Ok(()) };
-    let more = exact_arrays(&plan.manifest, program, case, &Schedule::lockstep());
+    let more = exact_arrays(&plan.asked.manifest, program, case, &Schedule::lockstep());
     case.write(file, more.map_err(CliError::of)?).map_err(CliError::of)
 }
 
@@ -336,7 +307,7 @@ pub(super) fn write_json(plan: &Plan, all: &[(u64, Checked)], file: &Path) -> Re
     });
     let document = json!({
         "splatcheck": env!("CARGO_PKG_VERSION"),
-        "question": name(plan.question),
+        "question": plan.asked.question.name(),
         "manifest": plan.manifest_file.display().to_string(),
         "seed": plan.seed,
         "cases": cases.collect::<Vec<_>>(),

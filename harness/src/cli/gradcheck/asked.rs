@@ -1,0 +1,178 @@
+//! What is asked of programs, by the command or from Python, and what came of it.
+
+use std::collections::BTreeMap;
+
+use splatcheck_emulator::Schedule;
+
+use super::report;
+use crate::gradcheck::{
+    Case, CaseProblem, Checked, Judged, Manifest, Program, ProgramError, accuracy, check, compare,
+    smaller,
+};
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether a backward kernel returns the derivatives of a forward kernel.
+    Gradient,
+    /// Whether two programs compute the same.
+    Equal,
+    /// How far a program is from its own exact values.
+    Accuracy,
+}
+
+impl Question {
+    /// Its command.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gradient => "gradcheck",
+            Self::Equal => "compare",
+            Self::Accuracy => "accuracy",
+        }
+    }
+}
+
+/// Which cases.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cases {
+    /// So many that are drawn, from a seed.
+    Drawn {
+        /// Their number.
+        count: u64,
+        /// Their seed.
+        seed: u64,
+    },
+    /// A single one.
+    Own(Case),
+}
+
+/// A question about programs.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What is asked.
+    pub question: Question,
+    /// What the arrays are and how the programs are launched.
+    pub manifest: Manifest,
+    /// The cases.
+    pub cases: Cases,
+    /// The orders of execution.
+    pub schedules: Vec<Schedule>,
+}
+
+/// What came of all cases.
+pub struct Ran {
+    /// What was asked.
+    pub question: Question,
+    /// Case by case: its index and what came of it.
+    pub all: Vec<(u64, Checked)>,
+    /// The first case with something wrong, made smaller where it was drawn.
+    pub found: Option<Found>,
+}
+
+/// A case with something wrong.
+pub struct Found {
+    /// Its index.
+    pub index: u64,
+    /// The case.
+    pub case: Case,
+    /// What came of it.
+    pub checked: Checked,
+}
+
+impl Asked {
+    /// The case of an index.
+    ///
+    /// # Errors
+    /// [`CaseProblem`].
+    pub fn case(&self, index: u64) -> Result<Case, CaseProblem> {
+        match &self.cases {
+            Cases::Drawn { seed, .. } => Case::drawn(&self.manifest, *seed, index),
+            Cases::Own(case) => Ok(case.clone()),
+        }
+    }
+
+    /// Runs all cases: `compare` takes two programs, the others one.
+    ///
+    /// # Errors
+    /// [`ProgramError`]: the manifest does not fit a program, or there is no such case.
+    pub fn run(&self, programs: &[Program]) -> Result<Ran, ProgramError> {
+        let count = match self.cases {
+            Cases::Drawn { count, .. } => count,
+            Cases::Own(_) => 1,
+        };
+        let mut ran = Ran { question: self.question, all: Vec::new(), found: None };
+        for index in 0..count {
+            let case = self.case(index)?;
+            for schedule in &self.schedules {
+                let checked = self.ask(programs, &case, schedule)?;
+                let wrong = checked.is_wrong();
+                ran.all.push((index, checked));
+                if wrong && ran.found.is_none() {
+                    ran.found = Some(self.found(programs, (index, &case), schedule)?);
+                }
+            }
+        }
+        Ok(ran)
+    }
+
+    /// Makes a failing case smaller.
+    fn found(
+        &self,
+        programs: &[Program],
+        (index, case): (u64, &Case),
+        schedule: &Schedule,
+    ) -> Result<Found, ProgramError> {
+        let mut fails =
+            |case: &Case| self.ask(programs, case, schedule).is_ok_and(|one| one.is_wrong());
+        let case = match self.cases {
+            Cases::Own(_) => case.clone(),
+            Cases::Drawn { seed, .. } => smaller(&self.manifest, case, (seed, index), &mut fails)?,
+        };
+        let checked = self.ask(programs, &case, schedule)?;
+        Ok(Found { index, case, checked })
+    }
+
+    fn ask(
+        &self,
+        programs: &[Program],
+        case: &Case,
+        schedule: &Schedule,
+    ) -> Result<Checked, ProgramError> {
+        let manifest = &self.manifest;
+        match (self.question, programs) {
+            (Question::Gradient, [program, ..]) => check(manifest, program, case, schedule),
+            (Question::Equal, [one, other, ..]) => compare(manifest, [one, other], case, schedule),
+            (Question::Accuracy, [program, ..]) => accuracy(manifest, program, case, schedule),
+            (Question::Gradient | Question::Equal | Question::Accuracy, _) => {
+                Ok(Checked::default())
+            }
+        }
+    }
+}
+
+impl Ran {
+    /// Whether something is wrong.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        self.all.iter().any(|(_, checked)| checked.is_wrong())
+    }
+
+    /// The arrays of all cases, added up.
+    #[must_use]
+    pub fn arrays(&self) -> BTreeMap<String, Judged> {
+        report::summed(&self.all)
+    }
+
+    /// Why nothing was judged of some array, or of all; `None` where each has an element that was.
+    #[must_use]
+    pub fn not_judged(&self) -> Option<String> {
+        report::not_judged(self.question, &self.arrays())
+    }
+
+    /// The whole report; `again` says how a finding is run again.
+    #[must_use]
+    pub fn text(&self, again: Option<&str>) -> String {
+        report::text(self, &self.arrays(), again)
+    }
+}

@@ -1,0 +1,91 @@
+//! A case of arrays that somebody has in memory.
+
+use std::collections::BTreeMap;
+
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::container::{self, Container};
+use splatcheck_judge::io::error::quoted;
+use splatcheck_workloads::layout::Expression;
+
+use super::draw::{Case, CaseProblem, SIZE, Values};
+use super::manifest::{Manifest, Size};
+
+impl Case {
+    /// The case of these arrays, the bytes of a .safetensors: inputs, given gradients, and in the metadata sizes
+    /// (`size.N`). A size that is not there is what the arrays' shapes say; what arrays do not say either is
+    /// drawn, and so is every array that is not there.
+    ///
+    /// # Errors
+    /// The first array or size that does not fit the manifest, or is not of it.
+    pub fn given(manifest: &Manifest, bytes: &[u8], seed: u64) -> Result<Self, Problem> {
+        let container = container::parse(bytes)?;
+        let known = || manifest.inputs.keys().map(String::as_str).chain(manifest.given().map(of));
+        if let Some(name) = container.tensors.keys().find(|name| !known().any(|of| of == *name)) {
+            let known = known().collect::<Vec<_>>().join(", ");
+            let advice = format!("expected one of {known}");
+            return Err(Problem::new(quoted(name), "no input and no given gradient", advice));
+        }
+        let wrong =
+            |error: CaseProblem| Problem::new("the case", error.to_string(), "mend it there");
+        let mut sizes = Self::drawn_sizes(manifest, seed, 0).map_err(wrong)?;
+        sizes.extend(sizes_of_shapes(manifest, &container));
+        sizes.extend(sizes_of_metadata(manifest, &container)?);
+        let mut case = Self::of_sizes(manifest, &sizes, seed, 0).map_err(wrong)?;
+        for (name, array) in &mut case.arrays {
+            if container.tensors.contains_key(name) {
+                let expected = (name.as_str(), array.values.dtype());
+                array.values = Values::read(&container, expected, &array.shape)?;
+            }
+        }
+        Ok(case)
+    }
+}
+
+fn of<'m>((_, gradient): (&'m str, &'m str)) -> &'m str {
+    gradient
+}
+
+/// The sizes that stand alone in the shape of an array which is there.
+fn sizes_of_shapes(manifest: &Manifest, container: &Container<'_>) -> BTreeMap<String, i64> {
+    let inputs = manifest.inputs.iter().map(|(name, input)| (name.as_str(), &input.shape));
+    let given = manifest.given().map(|(of, name)| (name, &manifest.outputs[of].shape));
+    let mut sizes = BTreeMap::new();
+    for (name, sides) in inputs.chain(given) {
+        let Some(tensor) = container.tensors.get(name) else { continue };
+        for (side, &length) in sides.iter().zip(&tensor.shape) {
+            let (Expression::Symbol(size), Ok(length)) = (side, i64::try_from(length)) else {
+                continue;
+            };
+            sizes.entry(size.clone()).or_insert(length);
+        }
+    }
+    sizes
+}
+
+/// The sizes that the metadata says, each of which must be one that is drawn.
+fn sizes_of_metadata(
+    manifest: &Manifest,
+    container: &Container<'_>,
+) -> Result<BTreeMap<String, i64>, Problem> {
+    let mut sizes = BTreeMap::new();
+    for (key, text) in &container.metadata {
+        let Some(name) = key.strip_prefix(SIZE) else { continue };
+        if !matches!(manifest.sizes.get(name), Some(Size::Range { .. })) {
+            let drawn =
+                manifest.sizes.iter().filter(|(_, size)| matches!(size, Size::Range { .. }));
+            let drawn = drawn.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+            let advice = match drawn.is_empty() {
+                true => "the manifest draws none, leave it out".to_owned(),
+                false => format!("expected one of {drawn}"),
+            };
+            return Err(Problem::new(quoted(name), "no size that is drawn", advice));
+        }
+        let value =
+            text.parse().map_err(|_| Problem::new(&**key, &**text, "expected a whole number"))?;
+        sizes.insert(name.to_owned(), value);
+    }
+    Ok(sizes)
+}
+
+#[cfg(test)]
+mod tests;
