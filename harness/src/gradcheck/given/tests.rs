@@ -33,11 +33,12 @@ fn sizes_are_those_of_the_arrays_and_the_rest_is_drawn() {
 
 #[test]
 fn what_does_not_fit_is_named() {
+    type Wrong<'a> = (&'a [(&'a str, &'a str)], Entry<f32>, &'a str);
     let float = |name, shape: Vec<usize>| {
         let count = shape.iter().product();
         Entry::new(name, shape, vec![1.0_f32; count])
     };
-    let words: [(&[(&str, &str)], Entry<f32>, &str); 6] = [
+    let words: [Wrong<'_>; 6] = [
         (
             &[],
             float("b", vec![1]),
