@@ -5,7 +5,7 @@ use crate::{detached, value_error};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use splatcheck::cli::gradcheck::{Asked, Cases, Question, Ran};
+use splatcheck::cli::gradcheck::{self, Asked, Cases, Question, Ran};
 use splatcheck::gradcheck::{Case, Manifest, Program, ProgramError, exact_arrays};
 use splatcheck_judge::engines::Order;
 use std::path::PathBuf;
@@ -102,7 +102,7 @@ impl Answer {
 
     /// The report.
     fn text(&self, again: Option<&str>) -> String {
-        self.ran.text(again)
+        gradcheck::text(&self.ran, again)
     }
 
     /// What came of each array.

@@ -10,6 +10,7 @@ use std::io::Write;
 use super::exit::{CliError, Outcome};
 pub use asked::{Asked, Cases, Found, Question, Ran};
 pub use options::{AccuracyArgs, CompareArgs, GradcheckArgs, Plan};
+pub use report::text;
 
 /// Carries out the plan.
 ///
@@ -25,7 +26,7 @@ pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     if let Some(file) = &plan.json {
         report::write_json(plan, &ran.all, file)?;
     }
-    out.write_all(ran.text(again.as_deref()).as_bytes())?;
+    out.write_all(text(&ran, again.as_deref()).as_bytes())?;
     out.flush()?;
     if ran.is_wrong() {
         return Ok(Outcome::Disagree);

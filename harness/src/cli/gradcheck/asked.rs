@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use splatcheck_emulator::Schedule;
 
-use super::report;
 use crate::gradcheck::{
     Case, CaseProblem, Checked, Judged, Manifest, Program, ProgramError, accuracy, check, compare,
     smaller,
@@ -30,6 +29,19 @@ impl Question {
             Self::Equal => "compare",
             Self::Accuracy => "accuracy",
         }
+    }
+
+    /// What the elements of its arrays are.
+    pub(super) fn elements(self) -> &'static str {
+        match self {
+            Self::Gradient => "derivatives",
+            Self::Equal | Self::Accuracy => "elements",
+        }
+    }
+
+    /// Whether no output depends on what this is the gradient of.
+    pub(super) fn is_constant(self, judged: &Judged) -> bool {
+        self == Self::Gradient && judged.compared > 0 && judged.zeros == judged.compared
     }
 }
 
@@ -161,18 +173,40 @@ impl Ran {
     /// The arrays of all cases, added up.
     #[must_use]
     pub fn arrays(&self) -> BTreeMap<String, Judged> {
-        report::summed(&self.all)
+        let mut sums: BTreeMap<String, Judged> = BTreeMap::new();
+        for judged in self.all.iter().flat_map(|(_, checked)| &checked.arrays) {
+            let sum = sums.entry(judged.name.clone()).or_insert_with(|| Judged {
+                name: judged.name.clone(),
+                of: judged.of.clone(),
+                ..Judged::default()
+            });
+            sum.compared += judged.compared;
+            sum.zeros += judged.zeros;
+            sum.unknown += judged.unknown;
+            sum.wrong.extend(&judged.wrong);
+            sum.worst = sum.worst.max(judged.worst);
+            sum.rounding = sum.rounding.max(judged.rounding);
+        }
+        sums
     }
 
     /// Why nothing was judged of some array, or of all; `None` where each has an element that was.
     #[must_use]
     pub fn not_judged(&self) -> Option<String> {
-        report::not_judged(self.question, &self.arrays())
-    }
-
-    /// The whole report; `again` says how a finding is run again.
-    #[must_use]
-    pub fn text(&self, again: Option<&str>) -> String {
-        report::text(self, &self.arrays(), again)
+        let (question, arrays) = (self.question, self.arrays());
+        let unjudged = |judged: &&Judged| judged.compared == 0 || question.is_constant(judged);
+        let names: Vec<&str> =
+            arrays.values().filter(unjudged).map(|judged| judged.name.as_str()).collect();
+        let what = question.elements();
+        if arrays.is_empty() {
+            return Some("nothing was judged: the manifest has no array to compare".to_owned());
+        }
+        (!names.is_empty()).then(|| {
+            format!(
+                "not judged: {}: of all cases no {what} could be compared, or all are zero; the lines above \
+                 say why",
+                names.join(", ")
+            )
+        })
     }
 }

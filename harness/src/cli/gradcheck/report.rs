@@ -44,27 +44,21 @@ pub(super) fn keep(plan: &Plan, found: &Found) -> Result<String, CliError> {
     Ok(format!("splatcheck {name} {files} --manifest {manifest} --inputs {file}"))
 }
 
-/// What the elements are.
-fn elements(question: Question) -> &'static str {
-    match question {
-        Question::Gradient => "derivatives",
-        Question::Equal | Question::Accuracy => "elements",
-    }
-}
-
-/// The whole report.
-pub(super) fn text(ran: &Ran, arrays: &BTreeMap<String, Judged>, again: Option<&str>) -> String {
+/// The whole report; `again` says how a finding is run again.
+#[must_use]
+pub fn text(ran: &Ran, again: Option<&str>) -> String {
     let Ran { question, all, found } = ran;
+    let arrays = &ran.arrays();
     let wrong = all.iter().filter(|(_, checked)| checked.is_wrong()).count();
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
     let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
-    let what = elements(*question);
+    let what = question.elements();
     let head = match question {
         Question::Accuracy => "measured".to_owned(),
         Question::Gradient | Question::Equal if wrong > 0 => {
             format!("disagree: {wrong} of")
         }
-        Question::Gradient | Question::Equal if not_judged(*question, arrays).is_some() => {
+        Question::Gradient | Question::Equal if ran.not_judged().is_some() => {
             "not judged:".to_owned()
         }
         Question::Gradient | Question::Equal => "agree:".to_owned(),
@@ -79,25 +73,6 @@ pub(super) fn text(ran: &Ran, arrays: &BTreeMap<String, Judged>, again: Option<&
     text += &table(&rows(*question, arrays));
     text += &notes(*question, all, arrays);
     text
-}
-
-/// The arrays of all cases, added up.
-pub(super) fn summed(all: &[(u64, Checked)]) -> BTreeMap<String, Judged> {
-    let mut sums: BTreeMap<String, Judged> = BTreeMap::new();
-    for judged in all.iter().flat_map(|(_, checked)| &checked.arrays) {
-        let sum = sums.entry(judged.name.clone()).or_insert_with(|| Judged {
-            name: judged.name.clone(),
-            of: judged.of.clone(),
-            ..Judged::default()
-        });
-        sum.compared += judged.compared;
-        sum.zeros += judged.zeros;
-        sum.unknown += judged.unknown;
-        sum.wrong.extend(&judged.wrong);
-        sum.worst = sum.worst.max(judged.worst);
-        sum.rounding = sum.rounding.max(judged.rounding);
-    }
-    sums
 }
 
 fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec<Vec<String>> {
@@ -209,7 +184,7 @@ fn notes(question: Question, all: &[(u64, Checked)], arrays: &BTreeMap<String, J
             judged.name, judged.unknown
         );
     }
-    for judged in arrays.values().filter(|judged| is_constant(question, judged)) {
+    for judged in arrays.values().filter(|judged| question.is_constant(judged)) {
         let _ = writeln!(
             text,
             "NOT EXERCISED: {}: all {} derivatives are zero, no output depends on {}",
@@ -238,27 +213,6 @@ fn notes(question: Question, all: &[(u64, Checked)], arrays: &BTreeMap<String, J
         let _ = writeln!(text, "LOST at {} more places", lost.len() - PLACES);
     }
     text
-}
-
-fn is_constant(question: Question, judged: &Judged) -> bool {
-    question == Question::Gradient && judged.compared > 0 && judged.zeros == judged.compared
-}
-
-/// Why nothing was judged of some array, or of all; `None` where each has an element that was.
-pub(super) fn not_judged(question: Question, arrays: &BTreeMap<String, Judged>) -> Option<String> {
-    let unjudged = |judged: &&Judged| judged.compared == 0 || is_constant(question, judged);
-    let names: Vec<&str> =
-        arrays.values().filter(unjudged).map(|judged| judged.name.as_str()).collect();
-    let what = elements(question);
-    if arrays.is_empty() {
-        return Some("nothing was judged: the manifest has no array to compare".to_owned());
-    }
-    (!names.is_empty()).then(|| {
-        format!(
-            "not judged: {}: of all cases no {what} could be compared, or all are zero; the lines above say why",
-            names.join(", ")
-        )
-    })
 }
 
 /// Writes a case with all that is known of it.
