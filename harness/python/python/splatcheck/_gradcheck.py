@@ -91,7 +91,7 @@ class Checked:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the first case that disagrees (where it was drawn, made smaller), else the first: ``inputs=`` of
-        another call, or ``--inputs`` of the command.
+        a call with a manifest, or ``--inputs`` of the command.
 
         Raises:
             ValueError: the file cannot be written.
@@ -130,8 +130,8 @@ def gradcheck(
     Args:
         forward, backward: a launch each, or several that follow each other.
         inputs: what the kernels read, by name: float32, int32 or uint32, numpy or anything with ``__dlpack__`` or
-            ``__array__`` in the processor's memory. With a manifest the arrays that are not there are drawn. A path
-            is a case that :meth:`Checked.save` or the command wrote.
+            ``__array__`` in the processor's memory. With a manifest the arrays that are not there are drawn, and a
+            path is a case that :meth:`Checked.save` or the command wrote.
         outputs: what the forward kernel writes, by name, and arrays that launches share: a shape, of float32 that
             was never written, or an array of zeros, as which it then begins.
         gradients: of an output the gradient that backward is given: an array, which has the name ``v_OUTPUT``, or a
@@ -289,9 +289,9 @@ def _gradients(inputs: Any, outputs: Any, gradients: Any) -> tuple[dict[str, np.
         kind = type(gradients).__name__
         raise ValueError(f"gradients are of type {kind}: expected a dict, as {{'y': v_y, 'x': 'v_x'}}")
     named = {}
-    for of, gradient in gradients.items():
-        name = gradient if isinstance(gradient, str) else f"v_{expect_text('gradients', of)}"
-        named[of] = name
+    for key, gradient in gradients.items():
+        of = expect_text("gradients", key)
+        name = named[of] = expect_text("gradients", gradient) if isinstance(gradient, str) else f"v_{of}"
         if isinstance(gradient, str):
             continue
         if of in arrays:

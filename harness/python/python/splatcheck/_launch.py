@@ -129,7 +129,7 @@ class Files:
 def arrays_of(inputs: Any) -> dict[str, np.ndarray]:
     """The arrays that kernels read, in the types that manifests have."""
     if not isinstance(inputs, Mapping):
-        raise ValueError(f"inputs are of type {_type(inputs)}: expected a dict of arrays, or a file's path")
+        raise ValueError(f"inputs are of type {_type(inputs)}: expected a dict of arrays")
     return {expect_text("inputs", name): to_array("input", name, array) for name, array in inputs.items()}
 
 
