@@ -14,6 +14,7 @@
 
 mod draw;
 mod explain;
+mod given;
 mod judge;
 mod launch;
 mod manifest;
@@ -25,7 +26,7 @@ pub use draw::{Array, Case, CaseProblem, Values};
 pub use judge::{Checked, Element, Judged, accuracy, check, compare, exact_arrays};
 pub use launch::{Program, ProgramError, Traffic};
 pub use manifest::{
-    Begins, Draw, Dtype, Input, Launch, Manifest, Number, Output, Parameter, Size, Sweep,
+    Begins, Draw, Dtype, Input, Launch, Manifest, Number, Output, Parameter, Size, Structure, Sweep,
 };
 pub use purpose::{Convention, Purpose, on_purpose};
 pub use shrink::smaller;

@@ -3,14 +3,17 @@
 use splatcheck_emulator::{DeviceMemory, Launch, Module, Observers, RunError, Schedule, run};
 
 /// A kernel that adds 1 to a variable, which begins with this value, and stores what it was.
-fn module(first: u32) -> Module {
-    let text = format!(
+fn text(first: u32) -> String {
+    format!(
         ".version 8.4\n.target sm_75\n.address_size 64\n.global .align 4 .u32 count = {first};\n\
          .visible .entry counts(.param .u64 out)\n{{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n\
          ld.param.u64 %rd1, [out];\natom.global.add.u32 %r1, [count], 1;\n\
          st.global.u32 [%rd1], %r1;\nret;\n}}\n"
-    );
-    Module::parse(&text).expect("it is PTX")
+    )
+}
+
+fn module(first: u32) -> Module {
+    Module::parse(&text(first)).expect("it is PTX")
 }
 
 fn launched(module: &Module, memory: &mut DeviceMemory) -> Result<u32, RunError> {
@@ -35,4 +38,16 @@ fn variables_keep_their_values_from_launch_to_launch() {
     assert_eq!(launched(&one, &mut memory), Ok(7), "the module stays loaded");
     assert_eq!(launched(&other, &mut memory), Ok(9), "another module is loaded anew");
     assert_eq!(launched(&one, &mut DeviceMemory::new()), Ok(5), "another process");
+}
+
+#[test]
+fn a_parameter_may_say_what_it_points_to() {
+    for pointee in [".ptr", ".ptr .align 1", ".ptr .global .align 16"] {
+        let text = text(5).replace(".param .u64 out", &format!(".param .u64 {pointee} out"));
+        let module = Module::parse(&text).expect(pointee);
+        assert_eq!(module.parameter_sizes("counts"), Some(vec![8]), "{pointee}: a pointer");
+        assert_eq!(launched(&module, &mut DeviceMemory::new()), Ok(5), "{pointee}");
+    }
+    let wrong = text(5).replace(".param .u64 out", ".param .u64 .ptr .align out");
+    assert!(Module::parse(&wrong).is_err(), "an alignment without a number");
 }

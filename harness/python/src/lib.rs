@@ -5,6 +5,7 @@
 //! Python side (`python/splatcheck`) makes arrays of them and words for people.
 
 mod case;
+mod gradcheck;
 mod source;
 mod threads;
 
@@ -46,5 +47,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<case::NativeCase>()?;
     module.add_class::<case::Judged>()?;
     module.add_class::<source::Source>()?;
+    module.add_class::<gradcheck::Answer>()?;
+    module.add_function(wrap_pyfunction!(gradcheck::manifest_files, module)?)?;
     module.add_function(wrap_pyfunction!(run_command, module)?)
 }

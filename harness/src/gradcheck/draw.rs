@@ -10,13 +10,14 @@ use splatcheck_judge::io::{Problem, read, write};
 use splatcheck_reference::arithmetic::{exp, ln};
 use splatcheck_workloads::layout::{Expression, ExpressionError};
 
+use super::given::{sizes_of_metadata, sizes_of_shapes};
 use super::manifest::{Draw, Dtype, Manifest, Size};
 
 /// Most words of an array, and of all.
 const MOST_WORDS: usize = 1 << 26;
 
 /// What the key of a size begins with in a file's metadata.
-const SIZE: &str = "size.";
+pub(super) const SIZE: &str = "size.";
 
 /// Why there is no case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +74,32 @@ impl Values {
             Self::U32(all) => all.len(),
         }
     }
+
+    /// What they are.
+    pub(super) fn dtype(&self) -> Dtype {
+        match self {
+            Self::F32(_) => Dtype::F32,
+            Self::I32(_) => Dtype::I32,
+            Self::U32(_) => Dtype::U32,
+        }
+    }
+
+    /// The numbers of a file's array, which has this type and shape.
+    pub(super) fn read(
+        container: &container::Container<'_>,
+        (name, dtype): (&str, Dtype),
+        shape: &[usize],
+    ) -> Result<Self, Problem> {
+        let expected: Vec<_> = shape.iter().copied().map(Some).collect();
+        Ok(match dtype {
+            Dtype::F32 => Self::F32(container.need_tensor(name)?.numbers(&expected)?),
+            Dtype::U32 => Self::U32(container.need_integers(name)?.integers(&expected)?),
+            Dtype::I32 => {
+                let words = container.need(name, safetensors::Dtype::I32)?.integers(&expected)?;
+                Self::I32(words.into_iter().map(u32::cast_signed).collect())
+            }
+        })
+    }
 }
 
 /// An array of a case.
@@ -103,14 +130,24 @@ impl Case {
         (seed, index): (u64, u64),
         setting: &BTreeMap<String, i64>,
     ) -> Result<Self, CaseProblem> {
+        let mut sizes = Self::drawn_sizes(manifest, (seed, index))?;
+        sizes.extend(setting.clone());
+        Self::of_sizes(manifest, &sizes, seed, index)
+    }
+
+    /// The sizes that are drawn of the case of a seed and an index.
+    pub(super) fn drawn_sizes(
+        manifest: &Manifest,
+        (seed, index): (u64, u64),
+    ) -> Result<BTreeMap<String, i64>, CaseProblem> {
         let mut rng = CaseRng::new(seed, index);
-        let mut drawn = setting.clone();
+        let mut drawn = BTreeMap::new();
         for (name, size) in &manifest.sizes {
             if let Size::Range { from, to } = size {
                 drawn.insert(name.clone(), within(name, [*from, *to], &mut rng)?);
             }
         }
-        Self::of_sizes(manifest, &drawn, seed, index)
+        Ok(drawn)
     }
 
     /// The same with these numbers in the place of the sizes that are drawn and swept. The other arrays stay what they
@@ -271,41 +308,28 @@ impl Case {
     /// The first array that is missing or does not fit the manifest.
     pub fn read(manifest: &Manifest, file: &Path) -> Result<Vec<Self>, InputError> {
         let bytes = read::bytes(file)?;
-        Self::decode(manifest, &bytes).map_err(|problem| problem.in_file(file))
+        Self::of_bytes(manifest, &bytes).map_err(|problem| problem.in_file(file))
     }
 
-    /// The same from the bytes of a file.
+    /// The same of a file's bytes.
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn decode(manifest: &Manifest, bytes: &[u8]) -> Result<Vec<Self>, Problem> {
+    pub fn of_bytes(manifest: &Manifest, bytes: &[u8]) -> Result<Vec<Self>, Problem> {
         let container = container::parse(bytes)?;
-        let mut known = BTreeMap::new();
-        for name in manifest.sizes.keys().chain(manifest.sweep.keys()) {
-            let key = format!("{SIZE}{name}");
-            let Some(text) = container.text(&key) else { continue };
-            let value =
-                text.parse().map_err(|_| Problem::new(&*key, text, "expected a whole number"))?;
-            known.insert(name.clone(), value);
-        }
+        let mut known = sizes_of_shapes(manifest, &container);
+        known.extend(sizes_of_metadata(&container)?);
         for (name, size) in &manifest.sizes {
             if matches!(size, Size::Range { .. }) && !known.contains_key(name) {
-                known.insert(name.clone(), size_of_arrays(manifest, &container, name)?);
+                let advice = "write it into the metadata, or give an input whose shape names it";
+                return Err(Problem::new(format!("{SIZE}{name}"), "missing", advice));
             }
-        }
-        let is_known = |setting: &BTreeMap<String, i64>| {
-            setting.iter().all(|(name, value)| known.get(name).is_none_or(|known| known == value))
-        };
-        let mut settings = manifest.settings();
-        settings.retain(is_known);
-        if settings.is_empty() {
-            settings.push(BTreeMap::new());
         }
         let case = |setting: BTreeMap<String, i64>| {
             let drawn = known.clone().into_iter().chain(setting).collect();
             Self::of_container(manifest, &container, &drawn)
         };
-        settings.into_iter().map(case).collect()
+        manifest.settings_at(&known).into_iter().map(case).collect()
     }
 
     fn of_container(
@@ -323,16 +347,7 @@ impl Case {
             manifest.given().map(|(of, name)| (name, Dtype::F32, &manifest.outputs[of].shape));
         for (name, dtype, sides) in inputs.chain(given) {
             let shape = case.shape(name, sides).map_err(wrong)?;
-            let expected: Vec<_> = shape.iter().copied().map(Some).collect();
-            let values = match dtype {
-                Dtype::F32 => Values::F32(container.need_tensor(name)?.numbers(&expected)?),
-                Dtype::U32 => Values::U32(container.need_integers(name)?.integers(&expected)?),
-                Dtype::I32 => {
-                    let words =
-                        container.need(name, safetensors::Dtype::I32)?.integers(&expected)?;
-                    Values::I32(words.into_iter().map(u32::cast_signed).collect())
-                }
-            };
+            let values = Values::read(container, (name, dtype), &shape)?;
             case.arrays.insert(name.to_owned(), Array { shape, values });
         }
         Ok(case)
@@ -343,30 +358,6 @@ impl Case {
     pub fn words(&self) -> usize {
         self.arrays.values().map(|array| array.values.len()).sum()
     }
-}
-
-/// A size by the array of a file whose shape names it.
-fn size_of_arrays(
-    manifest: &Manifest,
-    container: &container::Container<'_>,
-    name: &str,
-) -> Result<i64, Problem> {
-    for (array, input) in &manifest.inputs {
-        let is = |side: &Expression| matches!(side, Expression::Symbol(symbol) if symbol == name);
-        let Some(axis) = input.shape.iter().position(is) else { continue };
-        let dtype = match input.dtype {
-            Dtype::F32 => safetensors::Dtype::F32,
-            Dtype::I32 => safetensors::Dtype::I32,
-            Dtype::U32 => safetensors::Dtype::U32,
-        };
-        let tensor = container.of_type(array, dtype)?;
-        let side = tensor.and_then(|tensor| tensor.shape.get(axis).copied());
-        if let Some(side) = side.and_then(|side| i64::try_from(side).ok()) {
-            return Ok(side);
-        }
-    }
-    let advice = "write it into the metadata, or give an input whose shape names it";
-    Err(Problem::new(format!("{SIZE}{name}"), "missing", advice))
 }
 
 fn lookup(sizes: &BTreeMap<String, i64>, name: &str) -> Result<i64, ExpressionError> {

@@ -144,6 +144,10 @@ fn checked(
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
     let (mut arrays, gradient) = swept(manifest, program, case, schedule)?;
+    // A kernel that adds to what nobody wrote has right derivatives and no output.
+    for (of, _) in manifest.given() {
+        arrays.words(of).map_err(Stopped::Fault)?;
+    }
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
     arrays.count();
     arrays.launch((program, case), &manifest.backward, (Shadowing::Values, schedule))?;
@@ -283,6 +287,20 @@ fn results<'m>(
     outputs.chain(gradients).collect()
 }
 
+/// The same of the other of two programs, which may have launches of its own in the place of the forward ones.
+fn ran_as_other(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Arrays, Stopped> {
+    if manifest.other.is_empty() {
+        return ran(manifest, program, case, schedule);
+    }
+    let forward = manifest.other.clone();
+    ran(&Manifest { forward, ..manifest.clone() }, program, case, schedule)
+}
+
 /// Whether one program's outputs are those of another, and its gradients where there are backward launches.
 ///
 /// # Errors
@@ -303,7 +321,7 @@ fn compared_programs(
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
     let one = ran(manifest, one, case, &Schedule::lockstep())?;
-    let other = ran(manifest, other, case, schedule)?;
+    let other = ran_as_other(manifest, other, case, schedule)?;
     let (open_one, open_other) = (open(&one.memory), open(&other.memory));
     let mut checked = Checked {
         lost: [lost(&one.memory), lost(&other.memory)].concat(),

@@ -1,6 +1,7 @@
 //! Runs the launches of a manifest on the emulator.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use splatcheck_emulator::{
@@ -10,7 +11,7 @@ use splatcheck_emulator::{
 use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem};
-use super::manifest::{Begins, Launch, Manifest, Number, Parameter};
+use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
 use crate::manifest::{BindError, entries, entry};
 
 /// Why a program cannot be run as its manifest says.
@@ -27,6 +28,16 @@ pub enum ProgramError {
     /// No entry point, or several, of that name.
     #[error(transparent)]
     Entry(#[from] BindError),
+    /// No file of the name that a launch says.
+    #[error("kernel '{kernel}', ptx: there is no file '{ptx}', the files are {}", files.join(", "))]
+    File {
+        /// The kernel.
+        kernel: String,
+        /// The file.
+        ptx: String,
+        /// The files that there are.
+        files: Vec<String>,
+    },
     /// Another number of parameters, or parameters of other sizes.
     #[error("kernel '{kernel}' has parameters of {found:?} bytes, the manifest gives {given:?}")]
     Parameters {
@@ -132,38 +143,50 @@ impl Program {
     /// [`ProgramError::Idle`] for the first that has none.
     pub fn serves<'l>(
         &self,
-        launches: impl Iterator<Item = &'l Launch>,
+        launches: impl Iterator<Item = &'l Launch> + Clone,
     ) -> Result<(), ProgramError> {
-        let launched: Vec<&str> = launches.map(|launch| launch.kernel.as_str()).collect();
-        let used = launched.iter().map(|kernel| Ok(self.find(kernel)?.0.name.as_str()));
-        let used = used.collect::<Result<Vec<_>, BindError>>()?;
+        let used = launches.clone().map(|launch| Ok(self.find(launch)?.0.name.as_str()));
+        let used = used.collect::<Result<Vec<_>, ProgramError>>()?;
         let idle = |file: &&File| !used.contains(&file.name.as_str());
         match self.files[..self.named].iter().find(idle) {
             None => Ok(()),
             Some(file) => {
+                let launched: Vec<_> = launches.map(|launch| launch.kernel.as_str()).collect();
                 Err(ProgramError::Idle { file: file.name.clone(), launched: launched.join(", ") })
             }
         }
     }
 
-    /// The entry point that is meant, and its file.
-    fn find(&self, kernel: &str) -> Result<(&File, String), BindError> {
+    /// The entry point that a launch means, and its file.
+    fn find(&self, launch: &Launch) -> Result<(&File, String), ProgramError> {
+        let Launch { ptx, kernel, .. } = launch;
+        let is_meant = |file: &&File| match ptx {
+            Some(name) => Path::new(&file.name).file_name().is_some_and(|own| own == &**name),
+            None => true,
+        };
         let (named, others) = self.files.split_at(self.named);
         let of = |files: &[File]| {
-            let names: Vec<String> = files.iter().flat_map(|file| file.entries.clone()).collect();
-            entry(kernel, &names)
+            let meant = files.iter().filter(is_meant);
+            entry(kernel, &meant.flat_map(|file| file.entries.clone()).collect::<Vec<_>>())
         };
+        if let Some(ptx) = ptx
+            && !self.files.iter().any(|file| is_meant(&file))
+        {
+            let files = self.files.iter().map(|file| file.name.clone()).collect();
+            return Err(ProgramError::File { kernel: kernel.clone(), ptx: ptx.clone(), files });
+        }
         let found = match of(named) {
             Err(BindError::NoEntry { .. }) if of(others).is_ok() => of(others)?,
             Err(BindError::NoEntry { .. }) => of(&self.files)?,
             found => found?,
         };
-        let has = |file: &&File| file.entries.contains(&found);
+        let has = |file: &&File| is_meant(file) && file.entries.contains(&found);
         let Some(file) = self.files.iter().find(has) else {
-            return Err(BindError::NoEntry { kernel: kernel.to_owned(), names: Vec::new() });
+            let (kernel, names) = (kernel.clone(), Vec::new());
+            return Err(BindError::NoEntry { kernel, names }.into());
         };
         match file.module.refusal(&found) {
-            Some(refusal) => Err(BindError::Ptx(refusal.clone())),
+            Some(refusal) => Err(BindError::Ptx(refusal.clone()).into()),
             None => Ok((file, found)),
         }
     }
@@ -176,7 +199,7 @@ impl Program {
     ) -> Result<BTreeMap<String, bool>, ProgramError> {
         let mut all = BTreeMap::new();
         for launch in launches {
-            let (file, kernel) = self.find(&launch.kernel)?;
+            let (file, kernel) = self.find(launch)?;
             for (line, chooses) in file.module.departures(&kernel) {
                 *all.entry(line).or_insert(false) |= chooses;
             }
@@ -289,8 +312,7 @@ impl Arrays {
         (shadow, schedule): (Shadowing, &Schedule),
     ) -> Result<(), Stopped> {
         for launch in launches {
-            let (File { module, .. }, kernel) =
-                program.find(&launch.kernel).map_err(ProgramError::from)?;
+            let (File { module, .. }, kernel) = program.find(launch)?;
             let shape = self.shape(module, &kernel, launch, case)?;
             let time = Some(TimeLimit::from_now(Duration::from_secs(60)));
             let observers = Observers { shadow, time, ..Observers::default() };
@@ -328,12 +350,14 @@ impl Arrays {
             }
             Ok(all)
         };
-        let arguments: Vec<(Argument, u32)> = launch
+        let place = format!("kernel '{kernel}', parameters");
+        let arguments: Vec<Vec<u8>> = launch
             .parameters
             .iter()
-            .map(|parameter| self.argument(kernel, parameter, case))
-            .collect::<Result<_, _>>()?;
-        let given: Vec<u32> = arguments.iter().map(|(_, bytes)| *bytes).collect();
+            .map(|parameter| Ok(self.bytes(&place, parameter, case)?.0))
+            .collect::<Result<_, CaseProblem>>()?;
+        let given: Vec<u32> =
+            arguments.iter().map(|bytes| u32::try_from(bytes.len()).unwrap_or(u32::MAX)).collect();
         let found = module.parameter_sizes(kernel).unwrap_or_default();
         if found != given {
             return Err(ProgramError::Parameters { kernel: kernel.to_owned(), found, given });
@@ -344,48 +368,42 @@ impl Arrays {
             grid: three("grid", &launch.grid)?,
             block: three("block", &launch.block)?,
             dynamic_shared: shared.map_or(Ok(0), |shared| whole(case, &place, shared))?,
-            arguments: arguments.into_iter().map(|(argument, _)| argument).collect(),
+            arguments: arguments.iter().map(|bytes| Argument::bytes(bytes)).collect(),
         })
     }
 
-    /// A parameter's value and its bytes.
-    fn argument(
+    /// A parameter's bytes, and where they may begin: at multiples of this.
+    fn bytes(
         &self,
-        kernel: &str,
+        place: &str,
         parameter: &Parameter,
         case: &Case,
-    ) -> Result<(Argument, u32), CaseProblem> {
-        let place = format!("kernel '{kernel}', parameters");
-        let number = match parameter {
-            Parameter::Array(name) => return Ok((self.buffers[name].into(), 8)),
-            Parameter::Number(number) => number,
+    ) -> Result<(Vec<u8>, usize), CaseProblem> {
+        let bytes = match parameter {
+            Parameter::Array(name) => self.buffers[name].address().to_le_bytes().to_vec(),
+            Parameter::Number(number) => bytes_of(place, number, case)?,
+            Parameter::Struct(structure) => return self.structure(place, structure, case),
         };
-        let out_of_range = |value: i64| CaseProblem::Value {
-            place: place.clone(),
-            value: value.to_string(),
-            advice: "expected a number that its type can hold",
-        };
-        Ok(match number {
-            Number::U8(value) => {
-                let value = case.integer(&place, value)?;
-                let byte = u8::try_from(value).map_err(|_| out_of_range(value))?;
-                (Argument::bytes(&[byte]), 1)
-            }
-            Number::U32(value) => (whole(case, &place, value)?.into(), 4),
-            Number::I32(value) => {
-                let value = case.integer(&place, value)?;
-                (i32::try_from(value).map_err(|_| out_of_range(value))?.into(), 4)
-            }
-            Number::U64(value) => {
-                let value = case.integer(&place, value)?;
-                (u64::try_from(value).map_err(|_| out_of_range(value))?.into(), 8)
-            }
-            Number::I64(value) => (case.integer(&place, value)?.cast_unsigned().into(), 8),
-            #[expect(clippy::cast_possible_truncation, reason = "rounded to the parameter's type")]
-            Number::F32(value) => ((case.float(&place, value)? as f32).into(), 4),
-            Number::F64(value) => (case.float(&place, value)?.to_bits().into(), 8),
-            Number::Null(_) => (0_u64.into(), 8),
-        })
+        let align = bytes.len();
+        Ok((bytes, align))
+    }
+
+    /// The same of a structure: each field where C puts it, zeros between them.
+    fn structure(
+        &self,
+        place: &str,
+        structure: &Structure,
+        case: &Case,
+    ) -> Result<(Vec<u8>, usize), CaseProblem> {
+        let (mut all, mut largest) = (Vec::new(), 1);
+        for field in &structure.fields {
+            let (bytes, align) = self.bytes(place, field, case)?;
+            all.resize(all.len().next_multiple_of(align), 0);
+            all.extend(bytes);
+            largest = largest.max(align);
+        }
+        all.resize(all.len().next_multiple_of(largest), 0);
+        Ok((all, largest))
     }
 
     /// The words of an array; why it cannot be read where some were never written.
@@ -397,6 +415,35 @@ impl Arrays {
     }
 }
 
+/// A number's bytes, little endian.
+fn bytes_of(place: &str, number: &Number, case: &Case) -> Result<Vec<u8>, CaseProblem> {
+    let out_of_range = |value: i64| CaseProblem::Value {
+        place: place.to_owned(),
+        value: value.to_string(),
+        advice: "expected a number that its type can hold",
+    };
+    Ok(match number {
+        Number::U8(value) => {
+            let value = case.integer(place, value)?;
+            vec![u8::try_from(value).map_err(|_| out_of_range(value))?]
+        }
+        Number::U32(value) => whole(case, place, value)?.to_le_bytes().to_vec(),
+        Number::I32(value) => {
+            let value = case.integer(place, value)?;
+            i32::try_from(value).map_err(|_| out_of_range(value))?.to_le_bytes().to_vec()
+        }
+        Number::U64(value) => {
+            let value = case.integer(place, value)?;
+            u64::try_from(value).map_err(|_| out_of_range(value))?.to_le_bytes().to_vec()
+        }
+        Number::I64(value) => case.integer(place, value)?.to_le_bytes().to_vec(),
+        #[expect(clippy::cast_possible_truncation, reason = "rounded to the parameter's type")]
+        Number::F32(value) => (case.float(place, value)? as f32).to_le_bytes().to_vec(),
+        Number::F64(value) => case.float(place, value)?.to_le_bytes().to_vec(),
+        Number::Null(_) => 0_u64.to_le_bytes().to_vec(),
+    })
+}
+
 fn whole(case: &Case, place: &str, number: &Expression) -> Result<u32, CaseProblem> {
     let value = case.integer(place, number)?;
     u32::try_from(value).map_err(|_| CaseProblem::Value {
@@ -405,3 +452,6 @@ fn whole(case: &Case, place: &str, number: &Expression) -> Result<u32, CaseProbl
         advice: "expected 0 to 2^32 - 1",
     })
 }
+
+#[cfg(test)]
+mod tests;

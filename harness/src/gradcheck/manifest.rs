@@ -1,7 +1,7 @@
 //! What a file says of a pair of kernels.
 //!
 //! ```toml
-//! ptx = "pair.ptx"                 # beside this file; more than one: a list
+//! ptx = "pair.ptx"                 # beside this file; more than one: a list, and a launch may name its own
 //!
 //! [sizes]
 //! N = { from = 1, to = 64 }        # drawn for each case
@@ -32,7 +32,7 @@
 //! kernel = "backward"
 //! block = [32]
 //! grid = ["blocks"]
-//! parameters = ["x", "ids", "v_y", "v_x", { u32 = "N" }]
+//! parameters = ["x", "ids", "v_y", "v_x", { struct = [{ u32 = "N" }, { null = true }] }]
 //!
 //! [sweep]                          # sizes that take all their values on every case, in all combinations
 //! threshold = { from = 0, to = 33 }
@@ -41,6 +41,7 @@
 //! straight_through = ["pair.cu:81"]
 //! detach = []
 //! ```
+//! `[other]` says how `compare` launches the other program, where that is not as `[forward]`.
 //! Numbers are those of manifests (`splatcheck_workloads::layout::Expression`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,6 +74,8 @@ pub struct Manifest {
     pub forward: Vec<Launch>,
     /// The backward kernel, or several launches; none where programs are compared.
     pub backward: Vec<Launch>,
+    /// How the other of two programs is launched; none where as the first.
+    pub other: Vec<Launch>,
 }
 
 /// A size.
@@ -194,6 +197,8 @@ pub enum Begins {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
+    /// The file that has its entry point, by its name without a folder; any where none is named.
+    pub ptx: Option<String>,
     /// Its entry point: mangled, demangled, or a part that only one name has.
     pub kernel: String,
     /// Threads of a block in x, y, z; 1 where there are fewer numbers.
@@ -214,6 +219,45 @@ pub enum Parameter {
     Array(String),
     /// A number.
     Number(Number),
+    /// A structure by value.
+    Struct(Structure),
+}
+
+/// A structure, which lies as in C.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Structure {
+    /// Its fields, in order.
+    #[serde(rename = "struct")]
+    pub fields: Vec<Parameter>,
+}
+
+impl Parameter {
+    /// Adds the names of its arrays.
+    pub fn names<'a>(&'a self, names: &mut Vec<&'a str>) {
+        match self {
+            Self::Array(name) => names.push(name),
+            Self::Number(_) => {}
+            Self::Struct(structure) => {
+                structure.fields.iter().for_each(|field| field.names(names));
+            }
+        }
+    }
+
+    /// Whether it has no bytes: a structure without fields, or one that has such a field.
+    fn is_empty(&self) -> bool {
+        let Self::Struct(Structure { fields }) = self else { return false };
+        fields.is_empty() || fields.iter().any(Self::is_empty)
+    }
+}
+
+impl Launch {
+    /// The names of the arrays among its parameters, in order.
+    fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.parameters.iter().for_each(|parameter| parameter.names(&mut names));
+        names
+    }
 }
 
 /// A number by value.
@@ -274,6 +318,7 @@ struct File {
     gradients: BTreeMap<String, String>,
     forward: Some<Launch>,
     backward: Option<Some<Launch>>,
+    other: Option<Some<Launch>>,
 }
 
 impl Manifest {
@@ -296,6 +341,7 @@ impl Manifest {
             gradients: file.gradients,
             forward: file.forward.all(),
             backward: file.backward.map_or_else(Vec::new, Some::all),
+            other: file.other.map_or_else(Vec::new, Some::all),
         };
         manifest.check_names()?;
         manifest.check_sweep()?;
@@ -329,6 +375,13 @@ impl Manifest {
         names.map(String::as_str)
     }
 
+    /// The launches of a program, or of the other of two.
+    #[must_use]
+    pub fn launches(&self, other: bool) -> Vec<&Launch> {
+        let own = if other && !self.other.is_empty() { &self.other } else { &self.forward };
+        own.iter().chain(&self.backward).collect()
+    }
+
     /// Every combination of the values of [sweep]; one of nothing where nothing is swept.
     #[must_use]
     pub fn settings(&self) -> Vec<BTreeMap<String, i64>> {
@@ -345,6 +398,16 @@ impl Manifest {
             all = sweep.values().into_iter().flat_map(with).collect();
         }
         all
+    }
+
+    /// Those of them that have these sizes, or no say in them; at these sizes alone where a value is swept that
+    /// they lack.
+    pub(super) fn settings_at(&self, known: &BTreeMap<String, i64>) -> Vec<BTreeMap<String, i64>> {
+        let is_known = |setting: &BTreeMap<String, i64>| {
+            setting.iter().all(|(name, value)| known.get(name).is_none_or(|known| known == value))
+        };
+        let all: Vec<_> = self.settings().into_iter().filter(is_known).collect();
+        if all.is_empty() { vec![BTreeMap::new()] } else { all }
     }
 
     fn check_sweep(&self) -> Result<(), Problem> {
@@ -464,7 +527,7 @@ impl Manifest {
     }
 
     fn check_launches(&self) -> Result<(), Problem> {
-        for launch in self.forward.iter().chain(&self.backward) {
+        for launch in self.forward.iter().chain(&self.backward).chain(&self.other) {
             let place = |what: &str| format!("kernel {}, {what}", quoted(&launch.kernel));
             for (what, sides) in [("block", &launch.block), ("grid", &launch.grid)] {
                 if !(1..=3).contains(&sides.len()) {
@@ -472,8 +535,11 @@ impl Manifest {
                     return Err(Problem::new(place(what), value, "expected 1 to 3: x, y, z"));
                 }
             }
-            for parameter in &launch.parameters {
-                let Parameter::Array(name) = parameter else { continue };
+            if launch.parameters.iter().any(Parameter::is_empty) {
+                let advice = "give it a field, or leave it out";
+                return Err(Problem::new(place("parameters"), "struct = []", advice));
+            }
+            for name in launch.names() {
                 if !self.arrays().any(|known| known == name) {
                     let advice = format!("expected one of {}", self.known());
                     return Err(Problem::new(place("parameters"), quoted(name), advice));
@@ -481,10 +547,19 @@ impl Manifest {
             }
         }
         let launches = |of: &[Launch], wanted: &str| {
-            of.iter()
-                .flat_map(|launch| &launch.parameters)
-                .any(|parameter| matches!(parameter, Parameter::Array(name) if name == wanted))
+            of.iter().flat_map(Launch::names).any(|name| name == wanted)
         };
+        for name in self.outputs.keys() {
+            let all = [&self.forward, &self.backward, &self.other];
+            if !all.into_iter().any(|of| launches(of, name)) {
+                let advice = "name it among a kernel's parameters, or leave it out";
+                return Err(Problem::new(
+                    format!("[outputs.{name}]"),
+                    "an array that no kernel has",
+                    advice,
+                ));
+            }
+        }
         for (of, gradient) in self.given().chain(self.returned()) {
             let (place, advice) = (format!("[gradients], {of}"), "name it among its parameters");
             if !launches(&self.forward, of) {

@@ -118,6 +118,7 @@ impl<'a> Parser<'_, 'a> {
         if !align.is_power_of_two() || align > 1 << 12 {
             return Err(self.error(format!("alignment {align} is not a power of two to 4096")));
         }
+        self.pointee()?;
         let name = self.word()?;
         let mut size = element;
         while self.eat('[') {
@@ -133,6 +134,22 @@ impl<'a> Parser<'_, 'a> {
         }
         let initial = if self.eat('=') { self.initializer(element, size)? } else { Vec::new() };
         Ok(Variable { name, space, size, align, dynamic: false, initial })
+    }
+
+    /// What a parameter points to, as newer compilers write it: `.ptr .global .align 1` (PTX ISA, "Kernel
+    /// Parameter Attribute: .ptr"). It says nothing of the parameter itself.
+    fn pointee(&mut self) -> Parsed<()> {
+        while let Some(Token::Word(word)) = self.peek() {
+            match word {
+                ".ptr" | ".global" | ".shared" | ".const" | ".local" => self.at += 1,
+                ".align" => {
+                    self.at += 1;
+                    self.integer()?;
+                }
+                _ => break,
+            }
+        }
+        Ok(())
     }
 
     /// A number, or numbers in braces (braces inside them only group).

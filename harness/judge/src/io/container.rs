@@ -325,6 +325,11 @@ impl<S> Entry<S> {
         Self { name: name.into(), shape, values }
     }
 
+    /// Its numbers.
+    pub fn values(&self) -> &[S] {
+        &self.values
+    }
+
     /// The same tensor under its name with something in front.
     pub fn prefixed(self, prefix: &str) -> Self {
         Self { name: format!("{prefix}{}", self.name).into(), ..self }

@@ -9,13 +9,16 @@
 
 ``cases`` yields what a kernel reads, ``oracle`` what a right one computes, ``assert_gradients`` judges one
 result, ``check`` a kernel on many cases. With pytest, a test with the fixture ``splat_case`` runs once for
-each case. ``python -m splatcheck`` is the command line.
+each case. ``gradcheck``, ``compare`` and ``accuracy`` judge kernels in PTX by their own mathematics.
+``python -m splatcheck`` is the command line.
 """
 
 from ._cases import LEVELS, STAGES, Case, Cases, cases, oracle
 from ._check import Finding, Result, check
+from ._gradcheck import Checked, CheckedArray, accuracy, compare, gradcheck
 from ._importing import import_case
 from ._judging import assert_gradients
+from ._launch import Launch
 from ._native import MODELS, __version__
 
 __all__ = [
@@ -24,12 +27,18 @@ __all__ = [
     "MODELS",
     "Case",
     "Cases",
+    "Checked",
+    "CheckedArray",
     "Finding",
+    "Launch",
     "Result",
     "__version__",
+    "accuracy",
     "assert_gradients",
     "cases",
     "check",
+    "compare",
+    "gradcheck",
     "import_case",
     "oracle",
 ]

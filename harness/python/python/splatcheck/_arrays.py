@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 _DTYPES = {"F32": np.dtype("<f4"), "I32": np.dtype("<i4"), "U32": np.dtype("<u4")}
-_NAMES = {"float32": "F32", "int32": "I32"}
+_NAMES = {"float32": "F32", "int32": "I32", "uint32": "U32"}
 
 #: Device types of DLPack whose memory the processor reads: CPU, and pinned host memory of CUDA and ROCm.
 _HOST = {1, 3, 11}
+
+#: What is done with arrays: kernels return outputs, all others are given.
+_VERBS = {"output": "return"}
 
 
 def decode(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
@@ -70,8 +73,8 @@ def short(value: Any, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def to_numpy(name: str, value: Any) -> np.ndarray:
-    """An array of any library as one of numpy: by DLPack, then by ``__array__``.
+def to_numpy(name: str, value: Any, role: str = "output") -> np.ndarray:
+    """An array of any library as one of numpy: by DLPack, then by ``__array__``; ``role`` is what it is called.
 
     Raises:
         TypeError: it is no array, or its memory is a GPU's.
@@ -80,32 +83,32 @@ def to_numpy(name: str, value: Any) -> np.ndarray:
         return value
     device = getattr(value, "__dlpack_device__", None)
     if device is not None and device()[0] not in _HOST:
-        raise TypeError(_on_a_gpu(name, value))
+        raise TypeError(_on_a_gpu(f"{role} '{name}'", _VERBS.get(role, "give"), value))
     if getattr(value, "requires_grad", False) is True:
-        raise TypeError(f"output '{name}' requires a gradient: return it with .detach()")
+        raise TypeError(f"{role} '{name}' requires a gradient: {_VERBS.get(role, 'give')} it with .detach()")
     if hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             if not hasattr(value, "__array__"):
-                raise TypeError(f"output '{name}': DLPack gives no array: {error}") from error
+                raise TypeError(f"{role} '{name}': DLPack gives no array: {error}") from error
     if hasattr(value, "__array__"):
         try:
             return np.asarray(value)
         except (TypeError, ValueError, RuntimeError) as error:
             # As torch's bfloat16, which numpy does not have.
             kind = getattr(value, "dtype", type(value).__name__)
-            raise TypeError(f"output '{name}' is of type {kind}, of which numpy makes no array: {error}") from error
+            raise TypeError(f"{role} '{name}' is of type {kind}, of which numpy makes no array: {error}") from error
     raise TypeError(
-        f"output '{name}' is of type {type(value).__name__}: expected an array (numpy, or anything with "
+        f"{role} '{name}' is of type {type(value).__name__}: expected an array (numpy, or anything with "
         "__dlpack__ or __array__)"
     )
 
 
-def _on_a_gpu(name: str, value: Any) -> str:
+def _on_a_gpu(what: str, verb: str, value: Any) -> str:
     device = getattr(value, "device", "another device")
     return (
-        f"output '{name}' is on {device}: splatcheck judges on the processor, return it with .cpu() "
+        f"{what} is on {device}: splatcheck judges on the processor, {verb} it with .cpu() "
         "(torch), .get() (CuPy) or jax.device_get()"
     )
 

@@ -2,26 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use splatcheck_emulator::Schedule;
-
+use super::asked::{Asked, Cases, Question};
 use crate::cli::exit::CliError;
 use crate::cli::paths;
 use crate::cli::ptx::text;
 use crate::cli::schedule::ScheduleArgs;
-use crate::gradcheck::{Manifest, Program};
+use crate::gradcheck::{Case, Manifest, Program};
+use clap::Args;
 use splatcheck_judge::engines::Order;
-
-/// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Whether a backward kernel returns the derivatives of a forward kernel.
-    Gradient,
-    /// Whether two programs compute the same.
-    Equal,
-    /// How far a program is from its own exact values.
-    Accuracy,
-}
 
 /// The options that the three share.
 #[derive(Clone, Debug, Args)]
@@ -92,22 +80,16 @@ pub struct AccuracyArgs {
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What is asked.
-    pub question: Question,
-    /// The manifest.
-    pub manifest: Manifest,
-    /// Its file.
+    pub asked: Asked,
+    /// The manifest's file.
     pub manifest_file: PathBuf,
     /// The programs, each of some files in PTX.
     pub files: Vec<Vec<PathBuf>>,
     /// The manifest's own, which have the kernels that those lack.
     pub others: Vec<PathBuf>,
-    /// Number of cases.
-    pub cases: u64,
-    /// Their seed.
+    /// The seed of the cases that are drawn.
     pub seed: u64,
-    /// The orders of execution.
-    pub schedules: Vec<Schedule>,
-    /// The only case.
+    /// The only case's file.
     pub inputs: Option<PathBuf>,
     /// Where the first case goes.
     pub save: Option<PathBuf>,
@@ -124,14 +106,15 @@ impl Plan {
     /// The first file that cannot be read, is no PTX, or has no kernel that is launched.
     pub fn programs(&self) -> Result<Vec<Program>, CliError> {
         let others = texts(&self.others)?;
-        let program = |files: &Vec<PathBuf>| {
+        let mut programs = Vec::new();
+        for (files, other) in self.files.iter().zip([false, true]) {
             let program = Program::new(named(&texts(files)?), named(&others));
             let program = program.map_err(CliError::of)?;
-            let launches = self.manifest.forward.iter().chain(&self.manifest.backward);
-            program.serves(launches).map_err(CliError::of)?;
-            Ok(program)
-        };
-        self.files.iter().map(program).collect()
+            let launches = self.asked.manifest.launches(other);
+            program.serves(launches.into_iter()).map_err(CliError::of)?;
+            programs.push(program);
+        }
+        Ok(programs)
     }
 }
 
@@ -169,15 +152,19 @@ impl DrawnArgs {
         if self.cases == 0 && inputs.is_none() {
             return Err(CliError::new("--cases 0: nothing would be judged, give 1 or more"));
         }
+        let cases = match &inputs {
+            None => Cases::Drawn { count: self.cases, seed: self.seed },
+            Some(file) => Cases::Own(
+                Case::read(&manifest, file)
+                    .map_err(|error| CliError::caused("--inputs: cannot read the case", error))?,
+            ),
+        };
         Ok(Plan {
-            question,
-            manifest,
+            asked: Asked { question, manifest, cases, schedules },
             manifest_file,
             files,
             others,
-            cases: self.cases,
             seed: self.seed,
-            schedules,
             inputs,
             save: save.transpose()?,
             json: json.transpose()?,

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
-use splatcheck_emulator::Schedule;
+use splatcheck_emulator::{Conventions, Schedule};
 
-use super::options::{Plan, Question};
-use super::swept::Swept;
+use super::asked::{Found, Question, Ran};
+use super::options::Plan;
 use crate::cli::exit::CliError;
 use crate::gradcheck::{
     Case, Checked, Convention, Element, Judged, Program, Purpose, exact_arrays,
@@ -23,85 +23,44 @@ const SHOWN: usize = 3;
 /// Places of lost numbers that are shown.
 const PLACES: usize = 5;
 
-/// A case with something wrong, made smaller.
-pub(super) struct Found {
-    index: u64,
-    case: Case,
-    checked: Checked,
-    /// Lines that would make it right by a convention.
-    purpose: Option<Purpose>,
-    /// Where it was written.
-    file: PathBuf,
-}
-
-impl Found {
-    /// Writes the case.
-    pub(super) fn new(
-        plan: &Plan,
-        (index, case): (u64, Case),
-        checked: Checked,
-        purpose: Option<Purpose>,
-    ) -> Result<Self, CliError> {
-        let file = match &plan.inputs {
-            Some(file) => file.clone(),
-            None => {
-                let stem = plan.manifest_file.file_stem().unwrap_or_default().to_string_lossy();
-                let name =
-                    format!("{}-{stem}-{}-{index}.safetensors", name(plan.question), plan.seed);
-                fs::create_dir_all(&plan.out).map_err(|error| {
-                    CliError::caused(format!("cannot make {}", plan.out.display()), error)
-                })?;
-                let file = plan.out.join(name);
-                case.write(&file, Vec::new()).map_err(CliError::of)?;
-                file
-            }
-        };
-        Ok(Self { index, case, checked, purpose, file })
-    }
-}
-
-impl Found {
-    /// What the case looked like before it was made smaller, if anything.
-    pub(super) fn explained_by(&mut self, explained: Option<String>) {
-        if explained.is_some() {
-            self.checked.explained = explained;
+/// Writes a case with something wrong, and says how it is run again.
+pub(super) fn keep(plan: &Plan, found: &Found) -> Result<String, CliError> {
+    let name = plan.asked.question.name();
+    let file = match &plan.inputs {
+        Some(file) => file.clone(),
+        None => {
+            let stem = plan.manifest_file.file_stem().unwrap_or_default().to_string_lossy();
+            let file = format!("{name}-{stem}-{}-{}.safetensors", plan.seed, found.index);
+            fs::create_dir_all(&plan.out).map_err(|error| {
+                CliError::caused(format!("cannot make {}", plan.out.display()), error)
+            })?;
+            let file = plan.out.join(file);
+            found.case.write(&file, Vec::new()).map_err(CliError::of)?;
+            file
         }
-    }
+    };
+    let (manifest, file) = (plan.manifest_file.display(), file.display());
+    let files: Vec<_> =
+        plan.files.iter().flatten().map(|file| file.display().to_string()).collect();
+    let files = files.join(" ");
+    Ok(format!("splatcheck {name} {files} --manifest {manifest} --inputs {file}"))
 }
 
-fn name(question: Question) -> &'static str {
-    match question {
-        Question::Gradient => "gradcheck",
-        Question::Equal => "compare",
-        Question::Accuracy => "accuracy",
-    }
-}
-
-/// What the elements are.
-fn elements(question: Question) -> &'static str {
-    match question {
-        Question::Gradient => "derivatives",
-        Question::Equal | Question::Accuracy => "elements",
-    }
-}
-
-/// The whole report.
-pub(super) fn text(
-    plan: &Plan,
-    all: &[(u64, Checked)],
-    arrays: &BTreeMap<String, Judged>,
-    (found, swept): (Option<&Found>, &Swept),
-) -> String {
+/// The whole report; `again` says how a finding is run again.
+#[must_use]
+pub fn text(ran: &Ran, again: Option<&str>) -> String {
+    let Ran { question, all, found, swept, conventions } = ran;
+    let arrays = &ran.arrays();
     let wrong = all.iter().filter(|(_, checked)| checked.is_wrong()).count();
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
     let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
-    let what = elements(plan.question);
-    let head = match plan.question {
+    let what = question.elements();
+    let head = match question {
         Question::Accuracy => "measured".to_owned(),
         Question::Gradient | Question::Equal if wrong > 0 => {
             format!("disagree: {wrong} of")
         }
-        Question::Gradient | Question::Equal if not_judged(plan, arrays).is_some() => {
+        Question::Gradient | Question::Equal if ran.not_judged().is_some() => {
             "not judged:".to_owned()
         }
         Question::Gradient | Question::Equal => "agree:".to_owned(),
@@ -110,34 +69,18 @@ pub(super) fn text(
     let mut text =
         format!("{head} {runs}, {compared} {what} compared, {zeros} of them zero on both sides\n");
     if let Some(found) = found {
-        text += &finding(plan, found);
+        text += &finding(*question, found, again);
         for line in swept.lines() {
             let _ = writeln!(text, "  {line}");
         }
     }
     text.push('\n');
-    text += &table(&rows(plan.question, arrays));
-    text += &notes(plan, all, arrays);
-    text
-}
-
-/// The arrays of all cases, added up.
-pub(super) fn summed(all: &[(u64, Checked)]) -> BTreeMap<String, Judged> {
-    let mut sums: BTreeMap<String, Judged> = BTreeMap::new();
-    for judged in all.iter().flat_map(|(_, checked)| &checked.arrays) {
-        let sum = sums.entry(judged.name.clone()).or_insert_with(|| Judged {
-            name: judged.name.clone(),
-            of: judged.of.clone(),
-            ..Judged::default()
-        });
-        sum.compared += judged.compared;
-        sum.zeros += judged.zeros;
-        sum.unknown += judged.unknown;
-        sum.wrong.extend(&judged.wrong);
-        sum.worst = sum.worst.max(judged.worst);
-        sum.rounding = sum.rounding.max(judged.rounding);
+    text += &table(&rows(*question, arrays));
+    text += &notes(*question, all, arrays);
+    if *question == Question::Gradient {
+        text += &departures(conventions);
     }
-    sums
+    text
 }
 
 fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec<Vec<String>> {
@@ -162,7 +105,7 @@ fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec<Vec<String
 }
 
 /// The finding: what is wrong, what it looks like, how to run it again.
-fn finding(plan: &Plan, found: &Found) -> String {
+fn finding(question: Question, found: &Found, again: Option<&str>) -> String {
     let mut text = String::new();
     let sizes: Vec<_> =
         found.case.sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
@@ -191,7 +134,7 @@ fn finding(plan: &Plan, found: &Found) -> String {
         let mut shown: Vec<&Element> = judged.wrong.iter().collect();
         shown.sort_by(|a, b| (b.found - b.expected).abs().total_cmp(&(a.found - a.expected).abs()));
         for element in shown.into_iter().take(SHOWN) {
-            text += &line(plan.question, judged, element);
+            text += &line(question, judged, element);
         }
     }
     if found.checked.open[0] > 0 {
@@ -201,15 +144,9 @@ fn finding(plan: &Plan, found: &Found) -> String {
             found.checked.open[0]
         );
     }
-    let (manifest, file) = (plan.manifest_file.display(), found.file.display());
-    let files: Vec<_> =
-        plan.files.iter().flatten().map(|file| file.display().to_string()).collect();
-    let _ = writeln!(
-        text,
-        "  run it again: splatcheck {} {} --manifest {manifest} --inputs {file}",
-        name(plan.question),
-        files.join(" ")
-    );
+    if let Some(again) = again {
+        let _ = writeln!(text, "  run it again: {again}");
+    }
     text
 }
 
@@ -249,7 +186,21 @@ fn place(shape: &[usize], index: usize) -> String {
     if all.is_empty() { String::new() } else { format!("[{}]", all.join(", ")) }
 }
 
-fn notes(plan: &Plan, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>) -> String {
+/// Where the derivative is another on purpose.
+fn departures(conventions: &Conventions) -> String {
+    let mut text = String::new();
+    let Conventions { straight_through, detach } = conventions;
+    for (name, lines) in [("straight_through", straight_through), ("detach", detach)] {
+        if !lines.is_empty() {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let _ =
+                writeln!(text, "not the derivative, on purpose: {name} at {}", lines.join(", "));
+        }
+    }
+    text
+}
+
+fn notes(question: Question, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>) -> String {
     let mut text = String::new();
     let open: u64 = all.iter().map(|(_, checked)| checked.open[0]).sum();
     let decided: u64 = all.iter().map(|(_, checked)| checked.open[1]).sum();
@@ -271,22 +222,12 @@ fn notes(plan: &Plan, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>)
             }
         );
     }
-    for judged in arrays.values().filter(|judged| is_constant(plan.question, judged)) {
+    for judged in arrays.values().filter(|judged| question.is_constant(judged)) {
         let _ = writeln!(
             text,
             "NOT EXERCISED: {}: all {} derivatives are zero, no output depends on {}",
             judged.name, judged.compared, judged.of
         );
-    }
-    let conventions = &plan.manifest.conventions;
-    let lines =
-        [("straight_through", &conventions.straight_through), ("detach", &conventions.detach)];
-    if plan.question == Question::Gradient {
-        for (name, lines) in lines.into_iter().filter(|(_, lines)| !lines.is_empty()) {
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            let _ =
-                writeln!(text, "not the derivative, on purpose: {name} at {}", lines.join(", "));
-        }
     }
     let functions = all.iter().flat_map(|(_, checked)| &checked.polynomials);
     let functions: BTreeSet<&str> = functions.copied().collect();
@@ -312,27 +253,6 @@ fn notes(plan: &Plan, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>)
     text
 }
 
-fn is_constant(question: Question, judged: &Judged) -> bool {
-    question == Question::Gradient && judged.compared > 0 && judged.zeros == judged.compared
-}
-
-/// Why nothing was judged of some array, or of all; `None` where each has an element that was.
-pub(super) fn not_judged(plan: &Plan, arrays: &BTreeMap<String, Judged>) -> Option<String> {
-    let unjudged = |judged: &&Judged| judged.compared == 0 || is_constant(plan.question, judged);
-    let names: Vec<&str> =
-        arrays.values().filter(unjudged).map(|judged| judged.name.as_str()).collect();
-    let what = elements(plan.question);
-    if arrays.is_empty() {
-        return Some("nothing was judged: the manifest has no array to compare".to_owned());
-    }
-    (!names.is_empty()).then(|| {
-        format!(
-            "not judged: {}: of all cases no {what} could be compared, or all are zero; the lines above say why",
-            names.join(", ")
-        )
-    })
-}
-
 /// Writes a case with all that is known of it.
 pub(super) fn save(
     plan: &Plan,
@@ -341,7 +261,7 @@ pub(super) fn save(
     file: &Path,
 ) -> Result<(), CliError> {
     let Some(program) = programs.first() else { return Ok(()) };
-    let more = exact_arrays(&plan.manifest, program, case, &Schedule::lockstep());
+    let more = exact_arrays(&plan.asked.manifest, program, case, &Schedule::lockstep());
     case.write(file, more.map_err(CliError::of)?).map_err(CliError::of)
 }
 
@@ -379,7 +299,7 @@ pub(super) fn write_json(plan: &Plan, all: &[(u64, Checked)], file: &Path) -> Re
     });
     let document = json!({
         "splatcheck": env!("CARGO_PKG_VERSION"),
-        "question": name(plan.question),
+        "question": plan.asked.question.name(),
         "manifest": plan.manifest_file.display().to_string(),
         "seed": plan.seed,
         "cases": cases.collect::<Vec<_>>(),

@@ -6,7 +6,7 @@ use crate::gradcheck::{Case, Manifest};
 
 /// By the name of what is swept and each of its values, whether a run was wrong.
 #[derive(Debug, Default)]
-pub(super) struct Swept(BTreeMap<String, BTreeMap<i64, bool>>);
+pub struct Swept(BTreeMap<String, BTreeMap<i64, bool>>);
 
 impl Swept {
     /// Another run.

@@ -44,8 +44,12 @@ fn every_draw_has_the_numbers_that_it_says() {
         let manifest = manifest(draw, dtype);
         let mut sizes = std::collections::BTreeSet::new();
         for index in 0..50 {
-            let case = Case::drawn(&manifest, 1, index).expect("drawn");
-            assert_eq!(case, Case::drawn(&manifest, 1, index).expect("again"), "{draw}: the same");
+            let case = Case::drawn(&manifest, (1, index), &BTreeMap::new()).expect("drawn");
+            assert_eq!(
+                case,
+                Case::drawn(&manifest, (1, index), &BTreeMap::new()).expect("again"),
+                "{draw}: the same"
+            );
             let all = numbers(&case.arrays["a"]);
             assert_eq!(all.len(), usize::try_from(3 * case.sizes["N"]).expect("few"), "{draw}");
             assert!(holds(&all), "{draw}: {all:?}");
@@ -62,10 +66,10 @@ fn a_case_is_read_as_it_was_written() {
     let file = folder.path().join("case.safetensors");
     for dtype in ["i32", "u32"] {
         let manifest = manifest("draw = { below = 100 }", dtype);
-        let case = Case::drawn(&manifest, 3, 4).expect("drawn");
+        let case = Case::drawn(&manifest, (3, 4), &BTreeMap::new()).expect("drawn");
         case.write(&file, vec![Entry::named("more".to_owned(), vec![1], vec![0.5])])
             .expect("written");
-        assert_eq!(Case::read(&manifest, &file).expect("read"), case, "{dtype}");
+        assert_eq!(Case::read(&manifest, &file).expect("read"), [case], "{dtype}");
     }
     let other = manifest("", "f32");
     let error = Case::read(&other, &file).expect_err("whole numbers").to_string();
@@ -79,7 +83,7 @@ fn what_has_no_value_is_named() {
         let mut manifest = manifest.clone();
         let size = Size::Is(Expression::parse(text).expect("an expression"));
         manifest.sizes.insert(from.to_owned(), size);
-        Case::drawn(&manifest, 0, 0).expect_err(text).to_string()
+        Case::drawn(&manifest, (0, 0), &BTreeMap::new()).expect_err(text).to_string()
     };
     assert!(error("L + 1", "K").contains("'L' is not known here"), "a name");
     assert!(error("M", "K").contains("in a circle"), "a circle");

@@ -44,6 +44,29 @@ fn the_example_of_the_module_is_read() {
 }
 
 #[test]
+fn arrays_count_where_they_are_fields_of_a_structure() {
+    let fields = "\"v_y\", { struct = [{ u32 = \"N\" }, { struct = [\"v_x\"] }] }";
+    let manifest = PAIR.replace("\"v_y\", \"v_x\"", fields);
+    let manifest = Manifest::parse(&manifest).expect("v_x is a field");
+    let mut names = Vec::new();
+    manifest.backward[0].parameters.iter().for_each(|parameter| parameter.names(&mut names));
+    assert_eq!(names, ["x", "ids", "v_y", "v_x"], "fields too");
+}
+
+#[test]
+fn the_other_program_may_have_launches_of_its_own() {
+    let other = |array: &str| {
+        let text = PAIR.replace("[backward]", "[other]");
+        Manifest::parse(&text.replace("\"v_y\", \"v_x\"", array))
+    };
+    let manifest = other("\"y\"").expect("forward and other");
+    assert_eq!(manifest.backward, [], "none");
+    assert_eq!(manifest.other[0].kernel, "backward", "as it stands");
+    let error = other("\"z\"").expect_err("no array").to_string();
+    assert!(error.contains("'z'"), "{error}");
+}
+
+#[test]
 fn what_cannot_be_followed_is_named_with_what_to_do() {
     for (from, to, says) in [
         ("y = \"v_y\"", "z = \"v_y\"", "[gradients], z"),
@@ -57,6 +80,10 @@ fn what_cannot_be_followed_is_named_with_what_to_do() {
         ("draw = { below = 8 }", "draw = { uniform = [0, 1] }", "drawn as floats"),
         ("dtype = \"i32\"\n", "", "drawn as whole numbers"),
         ("block = [32]", "block = []", "expected 1 to 3"),
+        ("{ u32 = \"N\" }", "{ struct = [{ u32 = 1 }, \"id\"] }", "'id'"),
+        ("{ u32 = \"N\" }", "{ struct = [{ struct = [] }] }", "struct = []"),
+        ("{ u32 = \"N\" }", "{ struct = [\"x\"], u32 = 1 }", "not understood"),
+        ("[gradients]", "[outputs.unused]\nshape = [1]\n[gradients]", "no kernel has"),
         ("shape = [8]", "shape = [\"8 +\"]", "expected"),
         ("begins = \"zeros\"", "begins = \"ones\"", "expected `poison` or `zeros`"),
     ] {

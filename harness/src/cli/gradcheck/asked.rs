@@ -1,0 +1,242 @@
+//! What is asked of programs, by the command or from Python, and what came of it.
+
+use std::collections::BTreeMap;
+
+use splatcheck_emulator::{Conventions, Schedule};
+
+use super::swept::Swept;
+
+use crate::gradcheck::{
+    Case, CaseProblem, Checked, Judged, Manifest, Program, ProgramError, Purpose, accuracy, check,
+    compare, on_purpose, smaller,
+};
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether a backward kernel returns the derivatives of a forward kernel.
+    Gradient,
+    /// Whether two programs compute the same.
+    Equal,
+    /// How far a program is from its own exact values.
+    Accuracy,
+}
+
+impl Question {
+    /// Its command.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gradient => "gradcheck",
+            Self::Equal => "compare",
+            Self::Accuracy => "accuracy",
+        }
+    }
+
+    /// What the elements of its arrays are.
+    pub(super) fn elements(self) -> &'static str {
+        match self {
+            Self::Gradient => "derivatives",
+            Self::Equal | Self::Accuracy => "elements",
+        }
+    }
+
+    /// Whether no output depends on what this is the gradient of.
+    pub(super) fn is_constant(self, judged: &Judged) -> bool {
+        self == Self::Gradient && judged.compared > 0 && judged.zeros == judged.compared
+    }
+}
+
+/// Which cases.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cases {
+    /// So many that are drawn, from a seed.
+    Drawn {
+        /// Their number.
+        count: u64,
+        /// Their seed.
+        seed: u64,
+    },
+    /// A single one, once for each combination of what is swept.
+    Own(Vec<Case>),
+}
+
+/// A question about programs.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What is asked.
+    pub question: Question,
+    /// What the arrays are and how the programs are launched.
+    pub manifest: Manifest,
+    /// The cases.
+    pub cases: Cases,
+    /// The orders of execution.
+    pub schedules: Vec<Schedule>,
+}
+
+/// What came of all cases.
+pub struct Ran {
+    /// What was asked.
+    pub question: Question,
+    /// Case by case: its index and what came of it.
+    pub all: Vec<(u64, Checked)>,
+    /// The first case with something wrong, made smaller where it was drawn.
+    pub found: Option<Found>,
+    /// At which values of what is swept something was wrong.
+    pub swept: Swept,
+    /// Where the derivative is another on purpose.
+    pub conventions: Conventions,
+}
+
+/// A case with something wrong.
+pub struct Found {
+    /// Its index.
+    pub index: u64,
+    /// The case.
+    pub case: Case,
+    /// What came of it.
+    pub checked: Checked,
+    /// A convention that would make it right.
+    pub purpose: Option<Purpose>,
+}
+
+impl Asked {
+    /// The case of an index, once for each combination of what is swept.
+    ///
+    /// # Errors
+    /// [`CaseProblem`].
+    pub fn cases(&self, index: u64) -> Result<Vec<Case>, CaseProblem> {
+        match &self.cases {
+            Cases::Drawn { seed, .. } => {
+                let settings = self.manifest.settings();
+                let drawn = |setting| Case::drawn(&self.manifest, (*seed, index), setting);
+                settings.iter().map(drawn).collect()
+            }
+            Cases::Own(cases) => Ok(cases.clone()),
+        }
+    }
+
+    /// Runs all cases: `compare` takes two programs, the others one.
+    ///
+    /// # Errors
+    /// [`ProgramError`]: the manifest does not fit a program, or there is no such case.
+    pub fn run(&self, programs: &[Program]) -> Result<Ran, ProgramError> {
+        let count = match self.cases {
+            Cases::Drawn { count, .. } => count,
+            Cases::Own(_) => 1,
+        };
+        let mut ran = Ran {
+            question: self.question,
+            all: Vec::new(),
+            found: None,
+            swept: Swept::default(),
+            conventions: self.manifest.conventions.clone(),
+        };
+        for index in 0..count {
+            for case in self.cases(index)? {
+                for schedule in &self.schedules {
+                    let checked = self.ask(programs, &case, schedule)?;
+                    let wrong = checked.is_wrong();
+                    ran.swept.count(&self.manifest, &case, wrong);
+                    if wrong && ran.found.is_none() {
+                        let mut found = self.found(programs, (index, &case), schedule)?;
+                        // A small case of simple numbers fits more than one explanation.
+                        let before = checked.explained.clone();
+                        found.checked.explained = before.or(found.checked.explained);
+                        ran.found = Some(found);
+                    }
+                    ran.all.push((index, checked));
+                }
+            }
+        }
+        Ok(ran)
+    }
+
+    /// Makes a failing case smaller.
+    fn found(
+        &self,
+        programs: &[Program],
+        (index, case): (u64, &Case),
+        schedule: &Schedule,
+    ) -> Result<Found, ProgramError> {
+        let mut fails =
+            |case: &Case| self.ask(programs, case, schedule).is_ok_and(|one| one.is_wrong());
+        let case = match self.cases {
+            Cases::Own(_) => case.clone(),
+            Cases::Drawn { seed, .. } => smaller(&self.manifest, case, (seed, index), &mut fails)?,
+        };
+        let checked = self.ask(programs, &case, schedule)?;
+        let purpose = match (self.question, programs) {
+            (Question::Gradient, [program, ..]) if checked.fault.is_none() => {
+                on_purpose(&self.manifest, program, &case, schedule)?
+            }
+            (Question::Gradient | Question::Equal | Question::Accuracy, _) => None,
+        };
+        Ok(Found { index, case, checked, purpose })
+    }
+
+    fn ask(
+        &self,
+        programs: &[Program],
+        case: &Case,
+        schedule: &Schedule,
+    ) -> Result<Checked, ProgramError> {
+        let manifest = &self.manifest;
+        match (self.question, programs) {
+            (Question::Gradient, [program, ..]) => check(manifest, program, case, schedule),
+            (Question::Equal, [one, other, ..]) => compare(manifest, [one, other], case, schedule),
+            (Question::Accuracy, [program, ..]) => accuracy(manifest, program, case, schedule),
+            (Question::Gradient | Question::Equal | Question::Accuracy, _) => {
+                Ok(Checked::default())
+            }
+        }
+    }
+}
+
+impl Ran {
+    /// Whether something is wrong.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        self.all.iter().any(|(_, checked)| checked.is_wrong())
+    }
+
+    /// The arrays of all cases, added up.
+    #[must_use]
+    pub fn arrays(&self) -> BTreeMap<String, Judged> {
+        let mut sums: BTreeMap<String, Judged> = BTreeMap::new();
+        for judged in self.all.iter().flat_map(|(_, checked)| &checked.arrays) {
+            let sum = sums.entry(judged.name.clone()).or_insert_with(|| Judged {
+                name: judged.name.clone(),
+                of: judged.of.clone(),
+                ..Judged::default()
+            });
+            sum.compared += judged.compared;
+            sum.zeros += judged.zeros;
+            sum.unknown += judged.unknown;
+            sum.wrong.extend(&judged.wrong);
+            sum.worst = sum.worst.max(judged.worst);
+            sum.rounding = sum.rounding.max(judged.rounding);
+        }
+        sums
+    }
+
+    /// Why nothing was judged of some array, or of all; `None` where each has an element that was.
+    #[must_use]
+    pub fn not_judged(&self) -> Option<String> {
+        let (question, arrays) = (self.question, self.arrays());
+        let unjudged = |judged: &&Judged| judged.compared == 0 || question.is_constant(judged);
+        let names: Vec<&str> =
+            arrays.values().filter(unjudged).map(|judged| judged.name.as_str()).collect();
+        let what = question.elements();
+        if arrays.is_empty() {
+            return Some("nothing was judged: the manifest has no array to compare".to_owned());
+        }
+        (!names.is_empty()).then(|| {
+            format!(
+                "not judged: {}: of all cases no {what} could be compared, or all are zero; the lines above \
+                 say why",
+                names.join(", ")
+            )
+        })
+    }
+}
