@@ -210,7 +210,8 @@ impl System {
         }
         for (bug, line) in &self.marks {
             let found = self.first_line(bug, &cases)?;
-            let named = found.contains(&format!("{}.cu:{line} ", self.name));
+            let place = format!("{}.cu:{line}", self.name);
+            let named = found.split([' ', ',']).any(|word| word == place);
             judgement.bugs.insert(bug.clone(), (found, named));
         }
         Ok(judgement)

@@ -38,7 +38,7 @@ struct Point {
         return low + (corner & 1) + (corner & 2 ? side : 0) + (corner & 4 ? side * side : 0);
     }
     __device__ float weight(unsigned corner) const {
-        return (corner & 1 ? x : 1.0f - x) * (corner & 2 ? y : 1.0f - y) * (corner & 4 ? z : 1.0f - z);
+        return (corner & 1 ? x : 1.0f - x) * (corner & 2 ? y : 1.0f - y) * (corner & 4 ? z : 1.0f - z); // bug 2
     }
     // Adds v times the derivative of a corner's weight.
     __device__ void slope(unsigned corner, float v, float (&v_position)[3]) const {
@@ -81,7 +81,7 @@ extern "C" __global__ void voxelize(
         float values[ROW] = {};
         if (contributes) {
             for (unsigned c = 0; c < FEATURES; c++) values[c] = weight * (masses[i] * features[3 * i + c]);
-            values[FEATURES] = weight * masses[i];
+            values[FEATURES] = weight * masses[i]; // bug 1
         }
         add(point.voxel(corner), contributes, threshold, values, side * side * side, sums);
     }
@@ -93,7 +93,7 @@ extern "C" __global__ void mean(
 ) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= voxels) return;
-    const float inverse = 1.0f / (sums[ROW * i + FEATURES] + softening); // bug 1
+    const float inverse = 1.0f / (sums[ROW * i + FEATURES] + softening);
     for (unsigned c = 0; c < FEATURES; c++) means[ROW * i + c] = sums[ROW * i + c] * inverse;
 }
 
@@ -110,7 +110,7 @@ extern "C" __global__ void devoxelize(
 #pragma unroll 1
         for (unsigned corner = 0; corner < 8; corner++) {
             const float of_voxel = means[ROW * point.voxel(corner) + c];
-            sum += point.weight(corner) * of_voxel; // bug 2
+            sum += point.weight(corner) * of_voxel;
         }
         out[3 * i + c] = sum;
     }

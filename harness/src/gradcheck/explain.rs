@@ -59,33 +59,29 @@ impl Part {
     }
 }
 
-/// The parts that contribute to an element: operands first, those of the file that most instructions are of
-/// before others', in the order of the program; then whole lines.
-fn candidates(parts: &[Contribution]) -> Vec<Part> {
-    let file = |place: &Place| {
-        let source = place.source.as_ref()?;
+/// The parts that contribute to an element, in groups: operands, those of the file that most instructions are
+/// of before others', in the order of the program; then the copies of a line's operands; then whole lines.
+fn candidates(parts: &[Contribution]) -> [Vec<Part>; 3] {
+    let file = |part: &Contribution| {
+        let source = part.place.source.as_ref()?;
         Some(source.rsplit_once(':').map_or(source.as_str(), |(file, _)| file).to_owned())
     };
     let mut files: BTreeMap<Option<String>, usize> = BTreeMap::new();
     for part in parts {
-        *files.entry(file(&part.place)).or_default() += 1;
+        *files.entry(file(part)).or_default() += 1;
     }
     let own = files.into_iter().max_by_key(|(_, count)| *count).and_then(|(file, _)| file);
-    let mut operands: Vec<&Contribution> = parts.iter().collect();
-    operands.sort_by_key(|part| {
-        (file(&part.place) != own, &part.place.kernel, part.place.line, part.operand)
-    });
-    let lines = operands.iter().filter_map(|part| Some((part.place.source.clone()?, part.operand)));
-    let copies = lines.clone().map(|(line, operand)| Part::Copies(line, operand));
-    let whole = lines.map(|(line, _)| Part::Line(line));
-    let operands = operands.iter().map(|part| Part::Operand(part.place.clone(), part.operand));
-    let mut all: Vec<Part> = Vec::new();
-    for part in operands.chain(copies).chain(whole) {
-        if !all.contains(&part) {
-            all.push(part);
-        }
+    let mut sorted: Vec<&Contribution> = parts.iter().collect();
+    sorted.sort_by_key(|part| file(part) != own);
+    let (mut copies, mut lines): (Vec<Part>, Vec<Part>) = (Vec::new(), Vec::new());
+    for part in &sorted {
+        let Some(line) = &part.place.source else { continue };
+        let (copy, whole) = (Part::Copies(line.clone(), part.operand), Part::Line(line.clone()));
+        copies.extend((!copies.contains(&copy)).then_some(copy));
+        lines.extend((!lines.contains(&whole)).then_some(whole));
     }
-    all
+    let operand = |part: &&Contribution| Part::Operand(part.place.clone(), part.operand);
+    [sorted.iter().map(operand).collect(), copies, lines]
 }
 
 /// The first hypothesis that explains the wrong elements, in words.
@@ -102,19 +98,20 @@ pub(super) fn explain(
     let parts: Vec<(&Element, Vec<Contribution>)> =
         tried.into_iter().map(|element| (element, contributions(element.index))).collect();
     let (_, first) = parts.first()?;
-    for (factor, words) in FACTORS {
-        for candidate in candidates(first) {
-            let explains = parts.iter().all(|(element, parts)| {
-                let predicted = element.expected + (factor - 1.0) * candidate.value(parts);
-                // The contribution is a sum of the sweep, as uncertain as the derivative itself.
-                (element.found - predicted).abs() <= 2.0 * element.uncertainty
-            });
-            if explains {
-                return Some(format!("{} {words} {}", judged.name, candidate.words()));
-            }
-        }
-    }
-    None
+    let explains = |part: &Part, factor: f64| {
+        parts.iter().all(|(element, parts)| {
+            let predicted = element.expected + (factor - 1.0) * part.value(parts);
+            // The contribution is a sum of the sweep, as uncertain as the derivative itself.
+            (element.found - predicted).abs() <= 2.0 * element.uncertainty
+        })
+    };
+    let of_group = |group: Vec<Part>| {
+        FACTORS.into_iter().find_map(|(factor, words)| {
+            let part = group.iter().find(|part| explains(part, factor))?;
+            Some(format!("{} {words} {}", judged.name, part.words()))
+        })
+    };
+    candidates(first).into_iter().find_map(of_group)
 }
 
 /// All wrong elements are the same multiple of what they must be.

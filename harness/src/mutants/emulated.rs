@@ -45,7 +45,8 @@ pub fn stage_of(
 }
 
 /// Whether a kernel is made for the case.
-pub(super) fn takes(kernel: &Artifact, stage: Stage, trial: &Trial) -> bool {
+#[must_use]
+pub fn takes(kernel: &Artifact, stage: Stage, trial: &Trial) -> bool {
     let Some(job) = trial.job(stage) else { return false };
     let size = job.stage.compiled_size(&job.sizes);
     match kernel.channels {

@@ -110,20 +110,23 @@ impl DeviceMemory {
         for segment in self.segments_mut() {
             cells_of(segment);
         }
-        if let Some(bytes) = tape {
-            journal.with_tape(bytes);
+        match tape {
+            Some(bytes) => journal.with_tape(bytes),
+            None => journal.set_tape_aside(),
         }
         if journal.begin(kernel) {
             return Ok(Some(journal));
         }
+        journal.take_tape_back();
         self.journal = Some(journal);
         Err(LaunchError::Instructions)
     }
 
     /// A launch has ended. Whether its tape was too small.
     pub(crate) fn end_following(&mut self, journal: Option<Box<Journal>>) -> bool {
-        let Some(journal) = journal else { return false };
+        let Some(mut journal) = journal else { return false };
         let full = journal.is_full();
+        journal.take_tape_back();
         self.journal = Some(journal);
         full
     }
@@ -277,7 +280,8 @@ impl DeviceMemory {
         Ok(Gradient { inputs: tape.inputs().iter().map(input).collect(), adjoints, lost, unknown })
     }
 
-    /// What each operand contributes to the derivative by an element of an input, the largest first.
+    /// What each operand contributes to the derivative by an element of an input, in the order of the launches
+    /// and of their instructions.
     ///
     /// # Errors
     /// There is no tape, or the buffer is no input.
@@ -296,9 +300,7 @@ impl DeviceMemory {
             operand: by.operand,
             value,
         });
-        let mut named: Vec<_> = named.collect();
-        named.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
-        Ok(named)
+        Ok(named.collect())
     }
 
     /// Where numbers began anew, and why.

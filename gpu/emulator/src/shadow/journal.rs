@@ -85,6 +85,8 @@ struct Code {
 #[derive(Debug)]
 pub(crate) struct Journal {
     pub(super) tape: Option<Tape>,
+    /// The tape of earlier launches, while one runs that leaves nothing on it.
+    aside: Option<Tape>,
     codes: Vec<Code>,
     /// Of the kernel that runs: the number of its first instruction, and its literals.
     first: u32,
@@ -112,6 +114,7 @@ impl Journal {
     pub(crate) fn new(tape: Option<u64>) -> Self {
         Self {
             tape: tape.map(Tape::new),
+            aside: None,
             codes: Vec::new(),
             first: 0,
             literals: Vec::new(),
@@ -139,6 +142,18 @@ impl Journal {
         match &mut self.tape {
             Some(tape) => tape.limit(bytes),
             None => self.tape = Some(Tape::new(bytes)),
+        }
+    }
+
+    /// A launch begins that leaves nothing on the tape.
+    pub(super) fn set_tape_aside(&mut self) {
+        self.aside = self.tape.take();
+    }
+
+    /// A launch has ended.
+    pub(super) fn take_tape_back(&mut self) {
+        if self.aside.is_some() {
+            self.tape = self.aside.take();
         }
     }
 
