@@ -13,6 +13,7 @@ mod diagnosis;
 mod exit_codes;
 mod formulations;
 mod fuzzing;
+mod gallery;
 mod gate;
 mod generated;
 mod gradcheck;

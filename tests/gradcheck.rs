@@ -30,7 +30,10 @@ fn a_missing_part_is_named_with_its_line_and_can_be_run_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let (manifest, broken) = (example("pair.toml"), example("pair_broken.ptx"));
     let json = folder.path().join("run.json").display().to_string();
-    let words = ["gradcheck", &broken, "--manifest", &manifest, "--json", &json];
+    let (junit, sarif) = (folder.path().join("run.xml"), folder.path().join("run.sarif"));
+    let (xml, results) = (junit.display().to_string(), sarif.display().to_string());
+    let files = ["--json", &json, "--junit", &xml, "--sarif", &results];
+    let words = [&["gradcheck", &broken, "--manifest", &manifest][..], &files].concat();
     let said = say(folder.path(), &words);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.starts_with("disagree: 20 of 20 runs"), "{said:?}");
@@ -52,6 +55,25 @@ fn a_missing_part_is_named_with_its_line_and_can_be_run_again() {
             say(folder.path(), &["gradcheck", ptx, "--manifest", &manifest, "--inputs", &file]);
         assert_eq!(said.code, Some(code), "{ptx}: {said:?}");
     }
+    assert!(said.out.contains(&format!("  run it again: splatcheck replay {}", "splatcheck-out/")));
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let moved = elsewhere.path().join("moved.safetensors");
+    fs::copy(&file, &moved).expect("copied");
+    let said = say(elsewhere.path(), &["replay", "moved.safetensors"]);
+    assert_eq!(said.code, Some(1), "it has its kernels and its manifest: {said:?}");
+    assert!(said.out.contains("\nDISAGREE v_w: 1 of 1 (case 0, N = 1"), "{said:?}");
+    let xml = fs::read_to_string(&junit).expect("written");
+    for part in
+        ["name=\"gradcheck pair\"", "tests=\"2\"", "failures=\"1\"", "looks like: v_w lacks"]
+    {
+        assert!(xml.contains(part), "{part}: {xml}");
+    }
+    let text = fs::read_to_string(&sarif).expect("written");
+    let log: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    let uri = place["artifactLocation"]["uri"].as_str().expect("a file");
+    assert!(uri.ends_with("harness/examples/gradcheck/pair.cu"), "beside the manifest: {uri}");
+    assert_eq!(place["region"]["startLine"], line, "{place}");
 }
 
 #[test]

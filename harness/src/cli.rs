@@ -178,6 +178,9 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
         Command::Render(typed) => render::run(&typed.resolve()?, out),
         Command::Replay(typed) => {
+            if let Some(plan) = gradcheck::replayed(&typed.file)? {
+                return gradcheck::run(&plan, out);
+            }
             let discovery = engines_unless(typed.program.command.is_some())?;
             replay::run(&typed.resolve(&discovery)?, out)
         }

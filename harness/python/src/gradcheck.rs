@@ -8,6 +8,7 @@ use pyo3::types::PyBytes;
 use splatcheck::cli::gradcheck::{self, Asked, Cases, Question, Ran};
 use splatcheck::gradcheck::{Case, Manifest, Program, ProgramError, exact_arrays};
 use splatcheck_judge::engines::Order;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// An array as Python is told of it: name, what it is the gradient of or is compared with, elements compared,
@@ -104,8 +105,8 @@ impl Answer {
     }
 
     /// The report.
-    fn text(&self, again: Option<&str>) -> String {
-        gradcheck::text(&self.ran, again)
+    fn text(&self, again: Option<String>) -> String {
+        gradcheck::text(&self.ran, again.as_slice())
     }
 
     /// What came of each array.
@@ -138,11 +139,13 @@ impl Answer {
     /// Writes the case that disagrees, made smaller, or the first.
     fn write(&self, path: PathBuf) -> PyResult<()> {
         match &self.ran.found {
-            Some(found) => found.case.write(&path, Vec::new()).map_err(value_error),
+            Some(found) => {
+                found.case.write(&path, BTreeMap::new(), Vec::new()).map_err(value_error)
+            }
             None => {
                 let cases = self.asked.cases(0).map_err(value_error)?;
                 let Some(first) = cases.first() else { return Ok(()) };
-                first.write(&path, Vec::new()).map_err(value_error)
+                first.write(&path, BTreeMap::new(), Vec::new()).map_err(value_error)
             }
         }
     }

@@ -2,7 +2,9 @@
 //! mathematics.
 
 mod asked;
+mod gate;
 mod options;
+mod replayed;
 mod report;
 mod swept;
 
@@ -11,6 +13,7 @@ use std::io::Write;
 use super::exit::{CliError, Outcome};
 pub use asked::{Asked, Cases, Found, Question, Ran};
 pub use options::{AccuracyArgs, CompareArgs, GradcheckArgs, Plan};
+pub use replayed::replayed;
 pub use report::text;
 
 /// Carries out the plan.
@@ -29,7 +32,8 @@ pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     if let Some(file) = &plan.json {
         report::write_json(plan, &ran.all, file)?;
     }
-    out.write_all(text(&ran, again.as_deref()).as_bytes())?;
+    gate::write(plan, &ran)?;
+    out.write_all(text(&ran, again.as_ref().map_or(&[], |again| &again[..])).as_bytes())?;
     out.flush()?;
     if ran.is_wrong() {
         return Ok(Outcome::Disagree);

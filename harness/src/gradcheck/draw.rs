@@ -278,13 +278,19 @@ impl Case {
         }
     }
 
-    /// Writes sizes and arrays, by their names, and more arrays in f64.
+    /// Writes sizes and arrays, by their names, with notes in the metadata and more arrays in f64.
     ///
     /// # Errors
     /// Why the file could not be written.
-    pub fn write(&self, file: &Path, more: Vec<Entry<f64>>) -> Result<(), InputError> {
+    pub fn write(
+        &self,
+        file: &Path,
+        mut notes: BTreeMap<String, String>,
+        more: Vec<Entry<f64>>,
+    ) -> Result<(), InputError> {
         let sizes =
             self.sizes.iter().map(|(name, size)| (format!("{SIZE}{name}"), size.to_string()));
+        notes.extend(sizes);
         let mut parts: Vec<Box<dyn Part>> = Vec::new();
         for (name, Array { shape, values }) in &self.arrays {
             let (name, shape) = (name.clone(), shape.clone());
@@ -296,7 +302,7 @@ impl Case {
         }
         parts.extend(more.into_iter().map(|entry| Box::new(entry) as Box<dyn Part>));
         let parts: Vec<&dyn Part> = parts.iter().map(|part| &**part).collect();
-        let bytes = container::encode_parts(&sizes.collect(), &parts);
+        let bytes = container::encode_parts(&notes, &parts);
         write::write_file(file, &bytes.map_err(|problem| problem.in_file(file))?)
     }
 

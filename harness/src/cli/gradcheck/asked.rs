@@ -94,6 +94,8 @@ pub struct Found {
     pub index: u64,
     /// The case.
     pub case: Case,
+    /// Which of the orders it ran in.
+    pub order: usize,
     /// What came of it.
     pub checked: Checked,
     /// A convention that would make it right.
@@ -134,15 +136,16 @@ impl Asked {
         };
         for index in 0..count {
             for case in self.cases(index)? {
-                for schedule in &self.schedules {
+                for (order, schedule) in self.schedules.iter().enumerate() {
                     let checked = self.ask(programs, &case, schedule)?;
                     let wrong = checked.is_wrong();
                     ran.swept.count(&self.manifest, &case, wrong);
                     if wrong && ran.found.is_none() {
-                        let mut found = self.found(programs, (index, &case), schedule)?;
+                        let mut found = self.found(programs, (index, &case), (order, schedule))?;
                         // A small case of simple numbers fits more than one explanation.
-                        let before = checked.explained.clone();
-                        found.checked.explained = before.or(found.checked.explained);
+                        if let Some(explained) = &checked.explained {
+                            found.checked.explained = Some(explained.clone());
+                        }
                         ran.found = Some(found);
                     }
                     ran.all.push((index, checked));
@@ -157,7 +160,7 @@ impl Asked {
         &self,
         programs: &[Program],
         (index, case): (u64, &Case),
-        schedule: &Schedule,
+        (order, schedule): (usize, &Schedule),
     ) -> Result<Found, ProgramError> {
         let mut fails =
             |case: &Case| self.ask(programs, case, schedule).is_ok_and(|one| one.is_wrong());
@@ -172,7 +175,7 @@ impl Asked {
             }
             (Question::Gradient | Question::Equal | Question::Accuracy, _) => None,
         };
-        Ok(Found { index, case, checked, purpose })
+        Ok(Found { index, case, order, checked, purpose })
     }
 
     fn ask(

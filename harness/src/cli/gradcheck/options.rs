@@ -35,6 +35,12 @@ pub struct DrawnArgs {
     /// Write what came of every case as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write what came of every array as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write the finding as SARIF, with its line of the source
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
     /// Folder for a reproducer of what disagrees
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
@@ -83,10 +89,14 @@ pub struct Plan {
     pub asked: Asked,
     /// The manifest's file.
     pub manifest_file: PathBuf,
-    /// The programs, each of some files in PTX.
-    pub files: Vec<Vec<PathBuf>>,
-    /// The manifest's own, which have the kernels that those lack.
-    pub others: Vec<PathBuf>,
+    /// Its text.
+    pub manifest_text: String,
+    /// The programs, each of some files in PTX with their texts.
+    pub programs: Vec<Vec<(String, String)>>,
+    /// The manifest's own files, which have the kernels that those lack.
+    pub others: Vec<(String, String)>,
+    /// The orders of execution.
+    pub orders: Vec<Order>,
     /// The seed of the cases that are drawn.
     pub seed: u64,
     /// The only case's file.
@@ -95,20 +105,23 @@ pub struct Plan {
     pub save: Option<PathBuf>,
     /// Where all results go.
     pub json: Option<PathBuf>,
+    /// Where they go as JUnit XML.
+    pub junit: Option<PathBuf>,
+    /// Where the finding goes as SARIF.
+    pub sarif: Option<PathBuf>,
     /// Folder for a reproducer: writable, perhaps still to be made.
     pub out: PathBuf,
 }
 
 impl Plan {
-    /// Reads and parses the programs.
+    /// Parses the programs.
     ///
     /// # Errors
-    /// The first file that cannot be read, is no PTX, or has no kernel that is launched.
+    /// The first file that is no PTX, or has no kernel that is launched.
     pub fn programs(&self) -> Result<Vec<Program>, CliError> {
-        let others = texts(&self.others)?;
         let mut programs = Vec::new();
-        for (files, other) in self.files.iter().zip([false, true]) {
-            let program = Program::new(named(&texts(files)?), named(&others));
+        for (files, other) in self.programs.iter().zip([false, true]) {
+            let program = Program::new(named(files), named(&self.others));
             let program = program.map_err(CliError::of)?;
             let launches = self.asked.manifest.launches(other);
             program.serves(launches.into_iter()).map_err(CliError::of)?;
@@ -145,10 +158,13 @@ impl DrawnArgs {
         let mut others: Vec<_> = manifest.ptx.iter().map(|file| beside.join(file)).collect();
         let files = files(&others, named)?;
         others.retain(|file| file.is_file() && !files.iter().any(|files| files.contains(file)));
-        let schedules = self.order.orders()?.into_iter().map(Order::schedule).collect();
+        let orders = self.order.orders()?;
+        let schedules = orders.iter().map(|order| order.schedule()).collect();
         let inputs = self.inputs.map(|file| paths::readable_file("--inputs", &file)).transpose()?;
         let save = self.save.map(|file| paths::writable_file("--save", &file, "safetensors"));
         let json = self.json.map(|file| paths::writable_file("--json", &file, "json"));
+        let junit = self.junit.map(|file| paths::writable_file("--junit", &file, "xml"));
+        let sarif = self.sarif.map(|file| paths::writable_file("--sarif", &file, "sarif"));
         if self.cases == 0 && inputs.is_none() {
             return Err(CliError::new("--cases 0: nothing would be judged, give 1 or more"));
         }
@@ -162,12 +178,16 @@ impl DrawnArgs {
         Ok(Plan {
             asked: Asked { question, manifest, cases, schedules },
             manifest_file,
-            files,
-            others,
+            manifest_text: written,
+            programs: files.iter().map(|files| texts(files)).collect::<Result<_, _>>()?,
+            others: texts(&others)?,
+            orders,
             seed: self.seed,
             inputs,
             save: save.transpose()?,
             json: json.transpose()?,
+            junit: junit.transpose()?,
+            sarif: sarif.transpose()?,
             out: paths::folder_to_name("--out", &self.out)?,
         })
     }

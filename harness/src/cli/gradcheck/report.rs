@@ -10,10 +10,12 @@ use splatcheck_emulator::{Conventions, Schedule};
 
 use super::asked::{Found, Question, Ran};
 use super::options::Plan;
+use super::replayed::notes_of;
 use crate::cli::exit::CliError;
 use crate::gradcheck::{
     Case, Checked, Convention, Element, Judged, Program, Purpose, exact_arrays,
 };
+use splatcheck_judge::engines::Order;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::table::table;
 
@@ -23,8 +25,8 @@ const SHOWN: usize = 3;
 /// Places of lost numbers that are shown.
 const PLACES: usize = 5;
 
-/// Writes a case with something wrong, and says how it is run again.
-pub(super) fn keep(plan: &Plan, found: &Found) -> Result<String, CliError> {
+/// Writes a case with something wrong, and says how it is run again: as it is, and after a change of the kernel.
+pub(super) fn keep(plan: &Plan, found: &Found) -> Result<[String; 2], CliError> {
     let name = plan.asked.question.name();
     let file = match &plan.inputs {
         Some(file) => file.clone(),
@@ -35,20 +37,24 @@ pub(super) fn keep(plan: &Plan, found: &Found) -> Result<String, CliError> {
                 CliError::caused(format!("cannot make {}", plan.out.display()), error)
             })?;
             let file = plan.out.join(file);
-            found.case.write(&file, Vec::new()).map_err(CliError::of)?;
+            found.case.write(&file, notes_of(plan, found), Vec::new()).map_err(CliError::of)?;
             file
         }
     };
     let (manifest, file) = (plan.manifest_file.display(), file.display());
-    let files: Vec<_> =
-        plan.files.iter().flatten().map(|file| file.display().to_string()).collect();
+    let files: Vec<_> = plan.programs.iter().flatten().map(|(file, _)| file.as_str()).collect();
     let files = files.join(" ");
-    Ok(format!("splatcheck {name} {files} --manifest {manifest} --inputs {file}"))
+    let order = match plan.orders.get(found.order) {
+        None | Some(Order::Lockstep) => String::new(),
+        Some(order) => format!(" --schedule {order}"),
+    };
+    let changed = format!("splatcheck {name} {files} --manifest {manifest} --inputs {file}{order}");
+    Ok([format!("splatcheck replay {file}"), changed])
 }
 
-/// The whole report; `again` says how a finding is run again.
+/// The whole report; `again` says how a finding is run again, as it is and after a change.
 #[must_use]
-pub fn text(ran: &Ran, again: Option<&str>) -> String {
+pub fn text(ran: &Ran, again: &[String]) -> String {
     let Ran { question, all, found, swept, conventions } = ran;
     let arrays = &ran.arrays();
     let wrong = all.iter().filter(|(_, checked)| checked.is_wrong()).count();
@@ -105,7 +111,7 @@ fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec<Vec<String
 }
 
 /// The finding: what is wrong, what it looks like, how to run it again.
-fn finding(question: Question, found: &Found, again: Option<&str>) -> String {
+fn finding(question: Question, found: &Found, again: &[String]) -> String {
     let mut text = String::new();
     let sizes: Vec<_> =
         found.case.sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
@@ -144,8 +150,8 @@ fn finding(question: Question, found: &Found, again: Option<&str>) -> String {
             found.checked.open[0]
         );
     }
-    if let Some(again) = again {
-        let _ = writeln!(text, "  run it again: {again}");
+    for (when, again) in ["run it again", "after a change"].into_iter().zip(again) {
+        let _ = writeln!(text, "  {when}: {again}");
     }
     text
 }
@@ -262,7 +268,7 @@ pub(super) fn save(
 ) -> Result<(), CliError> {
     let Some(program) = programs.first() else { return Ok(()) };
     let more = exact_arrays(&plan.asked.manifest, program, case, &Schedule::lockstep());
-    case.write(file, more.map_err(CliError::of)?).map_err(CliError::of)
+    case.write(file, BTreeMap::new(), more.map_err(CliError::of)?).map_err(CliError::of)
 }
 
 /// Writes what came of every case.

@@ -67,8 +67,12 @@ fn a_case_is_read_as_it_was_written() {
     for dtype in ["i32", "u32"] {
         let manifest = manifest("draw = { below = 100 }", dtype);
         let case = Case::drawn(&manifest, (3, 4), &BTreeMap::new()).expect("drawn");
-        case.write(&file, vec![Entry::named("more".to_owned(), vec![1], vec![0.5])])
-            .expect("written");
+        case.write(
+            &file,
+            BTreeMap::new(),
+            vec![Entry::named("more".to_owned(), vec![1], vec![0.5])],
+        )
+        .expect("written");
         assert_eq!(Case::read(&manifest, &file).expect("read"), [case], "{dtype}");
     }
     let other = manifest("", "f32");

@@ -1,0 +1,110 @@
+//! What CI systems read of `gradcheck`, `compare` and `accuracy`: JUnit XML and SARIF.
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::asked::{Question, Ran};
+use super::options::Plan;
+use crate::cli::exit::CliError;
+use crate::gradcheck::Judged;
+use splatcheck_judge::gate::{Provenance, sarif};
+use splatcheck_judge::io::write::write_file;
+
+/// Writes the files that were asked for.
+pub(super) fn write(plan: &Plan, ran: &Ran) -> Result<(), CliError> {
+    if let Some(file) = &plan.junit {
+        write_file(file, junit(plan, ran)?.as_bytes()).map_err(CliError::of)?;
+    }
+    if let Some(file) = &plan.sarif {
+        let run = Provenance {
+            subject: subject(plan),
+            seed: Some(plan.seed),
+            not_judged: ran.not_judged().into_iter().collect(),
+            ..Provenance::default()
+        };
+        let text = sarif::text(&findings(plan, ran), &run, &sarif::Base::find());
+        write_file(file, text.as_bytes()).map_err(CliError::of)?;
+    }
+    Ok(())
+}
+
+/// What is judged, in a few words.
+fn subject(plan: &Plan) -> String {
+    let manifest = plan.manifest_file.file_stem().unwrap_or_default().to_string_lossy();
+    format!("{} {manifest}", plan.asked.question.name())
+}
+
+/// A suite with a test case for each array.
+fn junit(plan: &Plan, ran: &Ran) -> Result<String, CliError> {
+    let mut suite = TestSuite::new(subject(plan));
+    for judged in ran.arrays().values() {
+        let mut case = TestCase::new(judged.name.clone(), status(ran, judged));
+        case.set_classname(subject(plan));
+        suite.add_test_case(case);
+    }
+    for (index, why) in ran.all.iter().filter_map(|(index, one)| Some((index, one.fault.clone()?)))
+    {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_message(why);
+        suite.add_test_case(TestCase::new(format!("case {index}"), status));
+    }
+    let mut report = Report::new("splatcheck");
+    report.add_test_suite(suite);
+    let text = report.to_string().map_err(CliError::of)?;
+    // XML 1.0, section 2.2: of what is left these two are no characters.
+    Ok(text.replace(['\u{FFFE}', '\u{FFFF}'], "\u{FFFD}"))
+}
+
+fn status(ran: &Ran, judged: &Judged) -> TestCaseStatus {
+    if !judged.wrong.is_empty() {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(format!(
+            "{} of {} elements are wrong",
+            judged.wrong.len(),
+            judged.compared
+        ));
+        status.set_type("disagree");
+        if let Some(explained) =
+            ran.found.as_ref().and_then(|found| found.checked.explained.as_ref())
+        {
+            status.set_description(format!("looks like: {explained}"));
+        }
+        return status;
+    }
+    if judged.compared == 0 || ran.question.is_constant(judged) {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message("not exercised: nothing was compared, or all is zero");
+        return status;
+    }
+    TestCaseStatus::success()
+}
+
+/// The finding, beside the line of the source that it names, or else beside the manifest.
+fn findings(plan: &Plan, ran: &Ran) -> Vec<sarif::Finding> {
+    let Some(found) = &ran.found else { return Vec::new() };
+    let rule = match plan.asked.question {
+        Question::Gradient => "not the derivative",
+        Question::Equal | Question::Accuracy => "not the other program's",
+    };
+    let wrong = found.checked.arrays.iter().filter(|judged| !judged.wrong.is_empty());
+    let wrong: Vec<_> = wrong.map(|judged| judged.name.as_str()).collect();
+    let message = match (&found.checked.fault, &found.checked.explained) {
+        (Some(fault), _) => format!("no result: {fault}"),
+        (None, Some(explained)) => explained.clone(),
+        (None, None) => format!("{} disagrees", wrong.join(", ")),
+    };
+    let place = found.checked.explained.as_deref().and_then(line_of).map(|(file, line)| {
+        // Compilers note the file's name; it mostly lies beside the manifest.
+        let beside = plan.manifest_file.with_file_name(&file);
+        (if beside.is_file() { beside.display().to_string() } else { file }, line)
+    });
+    let place = place.unwrap_or_else(|| (plan.manifest_file.display().to_string(), 1));
+    vec![sarif::Finding { rule: rule.to_owned(), message, places: vec![place] }]
+}
+
+/// The line of the source in an explanation: `at pair.cu:9`.
+fn line_of(explained: &str) -> Option<(String, u32)> {
+    explained.split([' ', ',']).find_map(|word| {
+        let (file, line) = word.rsplit_once(':')?;
+        Some((file.to_owned(), line.parse().ok()?))
+    })
+}

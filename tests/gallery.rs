@@ -1,0 +1,41 @@
+//! `splatcheck gallery`: right kernels of fifteen systems agree with every reduction, and the report of each
+//! planted bug names its line.
+
+use splatcheck_tests::{root, say};
+use std::fs;
+
+/// The page shows what the command says.
+#[test]
+fn every_system_is_right_and_every_planted_bug_is_named_as_the_page_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = say(folder.path(), &["gallery"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.starts_with("agree: 15 systems\n"), "{said:?}");
+    assert_eq!(said.out.matches("2 of 2").count(), 15, "two bugs each: {said:?}");
+    let page = fs::read_to_string(root().join("docs/src/gallery.md")).expect("the page");
+    assert!(page.contains(&format!("```text\n{}```", said.out)), "the page is not:\n{}", said.out);
+}
+
+#[test]
+fn other_cases_agree_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = say(folder.path(), &["gallery", "--cases", "40", "--seed", "7", "spheres", "ssim"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.starts_with("agree: 2 systems\n"), "{said:?}");
+}
+
+#[test]
+fn what_cannot_be_followed_is_one_line_and_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (words, says) in [
+        (&["gallery", "sphere"][..], "'sphere'"),
+        (&["gallery", "--cases", "0"], "nothing would be judged"),
+    ] {
+        let said = say(folder.path(), words);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+        assert_eq!(said.err.lines().count(), 1, "{said:?}");
+        assert!(said.err.contains(says), "{said:?}");
+    }
+    let said = say(folder.path(), &["gallery", "sphere"]);
+    assert!(said.err.contains("spheres, spherical-harmonics"), "the names: {said:?}");
+}
