@@ -71,8 +71,12 @@ impl PairRun<'_> {
 /// A buffer and a word of it.
 type Place = (Buffer, usize);
 
-/// Where the elements of arrays lie.
-type Places = BTreeMap<&'static str, Vec<Place>>;
+/// Where the elements of arrays lie: a stage may read one and write another of the same name.
+#[derive(Debug, Default)]
+struct Places {
+    read: BTreeMap<&'static str, Vec<Place>>,
+    written: BTreeMap<&'static str, Vec<Place>>,
+}
 
 /// The name that a gradient begins with.
 const GRADIENT: &str = "v_";
@@ -86,12 +90,11 @@ impl EmulatorEngine {
         let Pair { forward: (forward, inputs), backward: (backward, given), setting } = pair;
         self.begin_anew();
         self.memory_mut().follow(Some(Shadowing::TAPE.bytes()));
-        let mut places = Places::new();
+        let mut places = Places::default();
         self.shadowed(Shadowing::TAPE, |engine| {
             engine.row(forward.spec(), inputs, None, &mut places).map(|_| ())
         })?;
         let gradient = self.swept(backward.spec(), given, &places)?;
-        let inputs: Places = places.clone();
         self.shadowed(Shadowing::Values, |engine| {
             engine.backward(backward, given, setting, &mut places)
         })?;
@@ -101,7 +104,7 @@ impl EmulatorEngine {
             let of = port.name.strip_prefix(GRADIENT);
             let of = of.and_then(|of| forward.inputs.iter().find(|input| input.name == of));
             if let Some(of) = of {
-                let places = (inputs[of.name].as_slice(), places[port.name].as_slice());
+                let places = (&*places.read[of.name], &*places.written[port.name]);
                 gradients.push(self.compared((port, of), &sizes, given, places, &gradient)?);
             }
         }
@@ -146,12 +149,12 @@ impl EmulatorEngine {
                 Some(words) => *at = self.memory_mut().gather(buffer.name, &words),
                 None => self.named(*at, buffer.ports, row)?,
             }
-            note(ports, *at, places);
+            note(ports, *at, &mut places.read);
         }
         self.launch(&mut prepared)?;
         let mut outputs = Tensors::new();
         for (buffer, &at) in row.ptx.buffers.outputs.iter().zip(&prepared.outputs) {
-            note(buffer.elements(row.outputs, &sizes), at, places);
+            note(buffer.elements(row.outputs, &sizes), at, &mut places.written);
             let count = buffer.words(row.outputs, &sizes);
             let words = self.download(buffer.name, &at, count)?;
             let unpacked = buffer.unpack(row.outputs, &sizes, &words, &mut outputs);
@@ -185,7 +188,7 @@ impl EmulatorEngine {
         given: &Tensors,
         places: &Places,
     ) -> Result<Gradient, EngineError> {
-        let of = |port: &Port| places.get(port.name.strip_prefix(GRADIENT)?);
+        let of = |port: &Port| places.written.get(port.name.strip_prefix(GRADIENT)?);
         let mut seeds: BTreeMap<Buffer, Vec<f64>> = BTreeMap::new();
         for port in backward.inputs {
             let Some(of) = of(port) else { continue };
@@ -257,17 +260,21 @@ impl EmulatorEngine {
 fn taken(ports: &[(&'static str, Vec<usize>)], places: &Places) -> Option<Vec<Place>> {
     let mut all = Vec::new();
     for (port, words) in ports {
-        let from = places.get(port)?;
+        let from = places.read.get(port).or_else(|| places.written.get(port))?;
         all.extend(words.iter().zip(from).map(|(&word, &place)| (word, place)));
     }
     all.sort_unstable_by_key(|(word, _)| *word);
     Some(all.into_iter().map(|(_, place)| place).collect())
 }
 
-/// The arrays of a buffer lie there from now on.
-fn note(ports: Vec<(&'static str, Vec<usize>)>, at: Buffer, places: &mut Places) {
+/// The arrays of a buffer lie there; one that has a place keeps it.
+fn note(
+    ports: Vec<(&'static str, Vec<usize>)>,
+    at: Buffer,
+    places: &mut BTreeMap<&'static str, Vec<Place>>,
+) {
     for (port, words) in ports {
-        places.insert(port, words.into_iter().map(|word| (at, word)).collect());
+        places.entry(port).or_insert_with(|| words.into_iter().map(|word| (at, word)).collect());
     }
 }
 

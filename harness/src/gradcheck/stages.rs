@@ -69,7 +69,7 @@ pub fn check_stages(
     for gradient in &run.gradients {
         let PairGradient { name, of, shape, expected, found, words, .. } = gradient;
         let expected = expected.iter().map(|(value, own)| (*value, own + doubt));
-        let mut judged = compared(name, of, words, found, expected);
+        let mut judged = compared(name, of, words, found, expected, checked.open);
         judged.shape.clone_from(shape);
         if checked.explained.is_none() && !judged.wrong.is_empty() {
             checked.explained = explain(&judged, &|element| run.contributions(gradient, element));

@@ -5,28 +5,57 @@ use rayon::prelude::*;
 use splatcheck::gradcheck::{Checked, check_stages, forward_of};
 use splatcheck::mutants::class::{Class, Trial, classes};
 use splatcheck::mutants::emulated::{stage_of, takes};
-use splatcheck::mutants::{Language, read_mutants};
+use splatcheck::mutants::{Language, Mutant, read_mutants};
 use splatcheck_emulator::{Schedule, WARP};
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
+use splatcheck_gpu::hazard::Hazard;
+use splatcheck_gpu::tensor::Dtype;
 use splatcheck_gpu::{EngineError, Setting, Stage};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const WORKLOADS: [&str; 2] = ["splat", "grid"];
 
+fn tree(within: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(within)
+}
+
+/// The corpus and so many cases of each generator.
 fn classes_of(workload: &str, count: u32) -> Vec<Class> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora").join(workload);
+    let folder = tree("corpora").join(workload);
     let workload = splatcheck_workloads::find(workload).expect("it is there");
     let corpus = workload.read_corpus(&folder).expect("the corpus is whole");
     classes(workload.as_ref(), corpus, count).expect("the cases are legal")
+}
+
+/// Backward stages of a workload that have a forward stage.
+fn backwards(workload: &str) -> Vec<Stage> {
+    let own = Stage::all().filter(|stage| stage.workload == workload);
+    own.filter(|stage| has_pair(*stage)).collect()
+}
+
+/// Whether a stage has a forward stage, and reads nothing else but its arrays: what a host makes of them in
+/// between, as the checkpoints of a replay, is rounded once more than the sweep knows.
+fn has_pair(backward: Stage) -> bool {
+    let Some(forward) = forward_of(backward) else { return false };
+    let known = |name: &str| {
+        let ports = forward.inputs.iter().chain(forward.outputs);
+        name.starts_with("v_") || ports.into_iter().any(|port| port.name == name)
+    };
+    let floats = backward.inputs.iter().filter(|port| port.dtype == Dtype::F32);
+    floats.into_iter().all(|port| port.shape.is_empty() || known(port.name))
 }
 
 fn engine(schedule: Schedule) -> EmulatorEngine {
     EmulatorEngine::open(EmulatorOptions { schedule, ..EmulatorOptions::default() }).expect("opens")
 }
 
-/// What came of a backward stage on a case; `None` where the case has no job of it, or its tape has no end.
+/// Formulations that are not the derivative on a scene, on purpose: a divisor that is never less than 1e-6.
+const DEPART: [(&str, &str); 1] =
+    [("rasterize_backward_buffer_floor", "alpha-beyond-the-least-divisor")];
+
+/// What came of a backward stage on a case; `None` where the case has no job of it, or more than a tape holds.
 fn checked(
     engine: &mut EmulatorEngine,
     trial: &Trial,
@@ -46,138 +75,186 @@ fn checked(
     }
 }
 
-#[test]
-fn explore() {
-    let of = std::env::var("WORKLOAD").unwrap_or("grid".into());
-    let all = classes_of(&of, 4);
-    let mut engine = engine(Schedule::lockstep());
-    for backward in Stage::all() {
-        if backward.workload != of
-            || backward.name.starts_with("rasterize_backward") && std::env::var("SKIP").is_ok()
-        {
-            continue;
-        }
-        let Some(forward) = forward_of(backward) else { continue };
-        println!("== {backward} of {forward}");
-        let settings = backward
-            .settings(&[Setting { reduction: splatcheck_gpu::Reduction::Atomic, threshold: 0 }]);
-        for class in &all {
-            let (mut cases, mut compared, mut zeros, mut unknown, mut wrong, mut worst) =
-                (0, 0, 0, 0, 0, 0.0f64);
-            let start = std::time::Instant::now();
-            for trial in &class.trials {
-                for &setting in &settings {
-                    let Some(c) = checked(&mut engine, trial, backward, setting) else { continue };
-                    cases += 1;
-                    if c.is_wrong() {
-                        println!(
-                            "   {} wrong: {:?} {:?} open {:?}",
-                            trial.name(),
-                            c.fault,
-                            c.explained,
-                            c.open
-                        );
-                    }
-                    if class.name == "corpus" || std::env::var("LOST").is_ok() {
-                        for l in c.lost.iter().take(2) {
-                            println!("   lost {}: {l}", trial.name());
-                        }
-                    }
-                    for j in &c.arrays {
-                        compared += j.compared;
-                        zeros += j.zeros;
-                        unknown += j.unknown;
-                        wrong += j.wrong.len();
-                        worst = worst.max(j.worst);
-                        if let Some(w) = j.wrong.first() {
-                            println!("      {} {:?} {:?}", j.name, w, j.wrong.len());
-                        }
-                    }
-                }
-            }
-            println!(
-                "  {}: {cases} cases, {compared} compared, {zeros} zero, {unknown} unknown, {wrong} wrong, worst {worst:.2e}, {:?}",
-                class.name,
-                start.elapsed()
-            );
+/// Compared elements and those that nobody can judge.
+#[derive(Default)]
+struct Sum {
+    compared: usize,
+    unknown: usize,
+}
+
+impl Sum {
+    fn add(&mut self, checked: &Checked) {
+        for judged in &checked.arrays {
+            self.compared += judged.compared;
+            self.unknown += judged.unknown;
         }
     }
 }
 
+/// What a right kernel is accused of, if of anything.
+fn accused(what: &str, trial: &Trial, checked: &Checked) -> Option<String> {
+    let first = || {
+        let wrong = checked.arrays.iter().filter(|judged| !judged.wrong.is_empty());
+        let each = wrong.map(|judged| format!("{} {:?}", judged.name, judged.wrong[0]));
+        each.collect::<Vec<_>>().join("; ")
+    };
+    checked.is_wrong().then(|| {
+        let Checked { fault, explained, open, .. } = checked;
+        format!("{what}, {}: {fault:?} {explained:?} open {open:?}: {}", trial.name(), first())
+    })
+}
+
+/// The sweep over each forward kernel and the backward kernel of each formulation are within both uncertainties
+/// of each other, on every scene of the corpora. Of the numbers at most one in a thousand is not judged: those
+/// of scenes with subnormal gradients, which atomics flush.
 #[test]
-fn mutants() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/mutants");
-    let mutants = read_mutants(&folder).expect("they are there");
+fn every_scene_of_the_corpora_has_the_derivatives_of_its_forward_kernel() {
     for workload in WORKLOADS {
-        let all = classes_of(workload, 6);
-        let own: Vec<_> = mutants
-            .iter()
-            .filter(|m| m.workload == workload && m.language == Language::Cuda)
-            .collect();
-        let rows: Vec<String> = own
-            .par_iter()
-            .flat_map_iter(|mutant| {
-                let mut rows = Vec::new();
-                for (kernel, ptx) in mutant.mutation.kernels.iter().zip(&mutant.ptx) {
-                    let Ok((stage, settings)) = stage_of(kernel, WARP) else { continue };
-                    if forward_of(stage).is_none() {
-                        rows.push(format!("NOPAIR {} {}", mutant.mutation.name, kernel.entry()));
-                        continue;
-                    }
+        let classes = classes_of(workload, 1);
+        let corpus = &classes[0];
+        assert_eq!(corpus.name, "corpus");
+        for backward in backwards(workload) {
+            let setting = backward.reductions().next();
+            let setting = setting.map(|reduction| Setting { reduction, threshold: 1 });
+            let departs = |trial: &&Trial| !DEPART.contains(&(backward.name, trial.name()));
+            let all: Vec<(Sum, Option<String>)> = corpus
+                .trials
+                .par_iter()
+                .filter(departs)
+                .filter_map(|trial| {
                     let mut engine = engine(Schedule::lockstep());
-                    engine
-                        .replace(kernel.stage, kernel.reduction, ptx, &kernel.entry())
-                        .expect("parses");
-                    engine.set_budget(1 << 24);
-                    let start = std::time::Instant::now();
-                    let mut tried = 0;
-                    let mut died = None;
-                    'all: for order in [Schedule::lockstep(), Schedule::adversarial(1)] {
-                        engine.set_schedule(order);
-                        for class in &all {
-                            for trial in class
-                                .aimed(&mutant.mutation.hazards)
-                                .into_iter()
-                                .filter(|t| takes(kernel, stage, t))
-                                .take(if class.name == "corpus" { 100 } else { 6 })
-                            {
-                                let setting = settings[tried % settings.len()];
-                                tried += 1;
-                                let Some(c) = checked(&mut engine, trial, stage, setting) else {
-                                    continue;
-                                };
-                                if c.is_wrong() {
-                                    died = Some((
-                                        trial.name().to_owned(),
-                                        c.fault.clone(),
-                                        c.explained.clone(),
-                                    ));
-                                    break 'all;
-                                }
-                            }
-                        }
-                    }
-                    rows.push(match died {
-                        Some((name, fault, explained)) => format!(
-                            "dies {} {} after {tried} by {name}: {} [{:?}]",
-                            mutant.mutation.name,
-                            kernel.entry(),
-                            fault.or(explained).unwrap_or_default(),
-                            start.elapsed()
-                        ),
-                        None => format!(
-                            "LIVES {} {} after {tried} {:?}",
-                            mutant.mutation.name,
-                            kernel.entry(),
-                            start.elapsed()
-                        ),
-                    });
-                }
-                rows
-            })
-            .collect();
-        for row in rows {
-            println!("{workload} {row}");
+                    let checked = checked(&mut engine, trial, backward, setting)?;
+                    let mut sum = Sum::default();
+                    sum.add(&checked);
+                    Some((sum, accused(backward.name, trial, &checked)))
+                })
+                .collect();
+            let wrong: Vec<_> = all.iter().filter_map(|(_, wrong)| wrong.as_deref()).collect();
+            assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+            let compared: usize = all.iter().map(|(sum, _)| sum.compared).sum();
+            let unknown: usize = all.iter().map(|(sum, _)| sum.unknown).sum();
+            println!("{backward}: {} scenes, {compared} compared, {unknown} not judged", all.len());
+            assert!(compared > 0, "{backward} was compared");
+            assert!(1000 * unknown <= compared, "{backward}: {unknown} of {compared} not judged");
         }
     }
+}
+
+/// Every reduction at every threshold that it has, in two orders, on a case of some generators.
+#[test]
+fn every_reduction_and_threshold_returns_the_derivatives() {
+    for workload in WORKLOADS {
+        let classes = classes_of(workload, 1);
+        let trials: Vec<&Trial> =
+            classes.iter().skip(1).flat_map(|class| class.trials.iter().take(1)).collect();
+        for backward in backwards(workload) {
+            let settings = backward.settings(&Setting::sweep(WARP));
+            let runs: Vec<(usize, Option<Setting>)> =
+                settings.iter().copied().enumerate().collect();
+            let wrong: Vec<(usize, Option<String>)> = runs
+                .par_iter()
+                .flat_map_iter(|&(turn, setting)| {
+                    let mut found = Vec::new();
+                    for schedule in [Schedule::lockstep(), Schedule::adversarial(turn as u64)] {
+                        let mut engine = engine(schedule);
+                        // Three cases by turns, so that thresholds meet all of them.
+                        let some = trials.iter().cycle().skip(3 * turn).take(3);
+                        for trial in some {
+                            let Some(checked) = checked(&mut engine, trial, backward, setting)
+                            else {
+                                continue;
+                            };
+                            let mut sum = Sum::default();
+                            sum.add(&checked);
+                            let what = format!("{backward} {setting:?}");
+                            found.push((sum.compared, accused(&what, trial, &checked)));
+                        }
+                    }
+                    found
+                })
+                .collect();
+            let accused: Vec<_> = wrong.iter().filter_map(|(_, wrong)| wrong.as_deref()).collect();
+            assert!(accused.is_empty(), "{}", accused.join("\n"));
+            let compared: usize = wrong.iter().map(|(compared, _)| compared).sum();
+            println!("{backward}: {} settings, {compared} compared", settings.len());
+            assert!(compared > 0, "{backward} was compared");
+        }
+    }
+}
+
+/// Why a mutant has the values of the right kernel in real arithmetic.
+fn leaves_values(mutant: &Mutant) -> Option<&'static str> {
+    let name = mutant.mutation.name.as_str();
+    let counts = |hazard: &Hazard| {
+        matches!(
+            hazard,
+            Hazard::ThresholdEdge | Hazard::ActiveMaskAsSet | Hazard::CountApartFromGroup
+        )
+    };
+    match name {
+        // What it leaves is a number only where f32 overflows.
+        "scaled-sums" | "value-times-mask" => Some("differs where f32 overflows"),
+        "threshold-counts-16-lanes" => Some("another threshold"),
+        _ if mutant.mutation.hazards.iter().all(counts) => Some("other groups, the same sums"),
+        _ => None,
+    }
+}
+
+/// The cases that a mutant is tried on: those of its kernel, first those that aim at it.
+fn aimed<'c>(
+    classes: &'c [Class],
+    mutant: &Mutant,
+    (kernel, stage): (&Artifact, Stage),
+) -> Vec<&'c Trial> {
+    let mut all = Vec::new();
+    for class in classes {
+        let most = if class.name == "corpus" { 100 } else { 6 };
+        let aimed = class.aimed(&mutant.mutation.hazards).into_iter();
+        all.extend(aimed.filter(|trial| takes(kernel, stage, trial)).take(most));
+    }
+    all
+}
+
+/// Every mutant of a backward kernel that changes values dies by its forward kernel alone.
+#[test]
+fn every_mutant_that_changes_values_dies_without_the_oracle() {
+    let mutants = read_mutants(&tree("tests/mutants")).expect("they are there");
+    let classes: BTreeMap<_, _> =
+        WORKLOADS.into_iter().map(|workload| (workload, classes_of(workload, 6))).collect();
+    let own: Vec<&Mutant> = mutants
+        .iter()
+        .filter(|mutant| mutant.language == Language::Cuda && leaves_values(mutant).is_none())
+        .filter(|mutant| classes.contains_key(mutant.workload.as_str()))
+        .collect();
+    let died: Vec<(String, bool)> = own
+        .par_iter()
+        .flat_map_iter(|mutant| {
+            let kernels = mutant.mutation.kernels.iter().zip(&mutant.ptx);
+            kernels.filter_map(|(kernel, ptx)| {
+                let (stage, settings) = stage_of(kernel, WARP).ok()?;
+                if !has_pair(stage) {
+                    return None;
+                }
+                let mut engine = engine(Schedule::lockstep());
+                let replaced = engine.replace(kernel.stage, kernel.reduction, ptx, &kernel.entry());
+                replaced.expect("it parses");
+                engine.set_budget(1 << 24);
+                let trials = aimed(&classes[mutant.workload.as_str()], mutant, (kernel, stage));
+                let orders = [Schedule::lockstep(), Schedule::adversarial(1)];
+                let dies = orders.into_iter().any(|order| {
+                    engine.set_schedule(order);
+                    trials.iter().enumerate().any(|(turn, trial)| {
+                        let setting = settings[turn % settings.len()];
+                        let checked = checked(&mut engine, trial, stage, setting);
+                        checked.is_some_and(|checked| checked.is_wrong())
+                    })
+                });
+                Some((format!("{} in {}", mutant.mutation.name, kernel.entry()), dies))
+            })
+        })
+        .collect();
+    let alive: Vec<_> = died.iter().filter(|(_, dies)| !dies).map(|(name, _)| name).collect();
+    println!("{} kernels with a mistake, {} live", died.len(), alive.len());
+    assert!(died.len() >= 100, "only {} kernels were tried", died.len());
+    assert!(alive.is_empty(), "nothing kills {alive:?}");
 }

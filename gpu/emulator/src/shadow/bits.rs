@@ -90,6 +90,9 @@ fn reference((word, bits): &Operand) -> Option<Source<u32>> {
     }
 }
 
+/// Where integers of 32 bits wrap around.
+const TURN: f64 = 4_294_967_296.0;
+
 impl Journal {
     /// What is beside the result of an integer operation on words.
     pub(super) fn integer(&mut self, op: Integers, operands: &[Operand], result: u32) -> Word {
@@ -137,13 +140,20 @@ impl Journal {
             _ => None,
         });
         let all: Vec<Count> = all.collect::<Option<_>>()?;
-        let count = self.add_counts(op, &all, f64::from(result.cast_signed()))?;
+        let count = self.add_counts(op, &all, f64::from(result.cast_signed()), TURN)?;
         Some(Word::Count(count))
     }
 
     /// Of an addition, subtraction or negation whose result is this whole number; `None` for other
-    /// operations, and where the integers have wrapped around.
-    pub(super) fn add_counts(&mut self, op: Integers, all: &[Count], result: f64) -> Option<Count> {
+    /// operations. Integers wrap around at `turn`: what a carry is for, or two signs of one word. The number of
+    /// units follows them.
+    pub(super) fn add_counts(
+        &mut self,
+        op: Integers,
+        all: &[Count],
+        result: f64,
+        turn: f64,
+    ) -> Option<Count> {
         let (function, x) = match (op, all) {
             (Integers::Add, [a, b]) => (Function::Sum, a.shadow.x + b.shadow.x),
             (Integers::Subtract, [a, b]) => (Function::Difference, a.shadow.x - b.shadow.x),
@@ -151,7 +161,9 @@ impl Journal {
             _ => return None,
         };
         let r = up(all.iter().map(|count| f64::from(count.shadow.r)).sum());
-        if !((x - result).abs() <= f64::from(r)) {
+        let turns = ((x - result) / turn).round();
+        let wrapped = if turns == 0.0 { 0.0 } else { turns * turn };
+        if !((x - wrapped - result).abs() <= f64::from(r)) {
             return None;
         }
         let own = error(function, x);
@@ -162,7 +174,19 @@ impl Journal {
         // A whole number added to one that came from a float makes no sum of it.
         let from_floats = all.iter().filter(|count| count.shadow.r > 0.0).count();
         let summed = from_floats > 1 || all.iter().any(|count| count.summed);
-        Some(Count { shadow: Shadow { x, r, c, n }, summed })
+        Some(Count { shadow: self.turned(Shadow { x, r, c, n }, wrapped), summed })
+    }
+
+    /// A number of units that wrapped around, by so much.
+    fn turned(&mut self, a: Shadow, by: f64) -> Shadow {
+        if by == 0.0 {
+            return a;
+        }
+        let x = a.x - by;
+        let c = up(f64::from(a.c) + error(Function::Difference, x));
+        let parents = [Some(&a), Some(&Shadow::exact(by)), None];
+        let n = self.node(Function::Difference, parents, (x, c), Flags::default());
+        Shadow { x, c, n, ..a }
     }
 
     /// A word used as an f32.
@@ -214,7 +238,10 @@ impl Journal {
     pub(super) fn converted(&mut self, word: Word, bits: u32, whole: f64) -> Option<Shadow> {
         match word {
             Word::None | Word::Count(Count { summed: false, .. }) => None,
-            Word::Count(Count { shadow, summed: true }) => Some(shadow),
+            Word::Count(Count { shadow, summed: true }) => {
+                let turns = ((shadow.x - whole) / TURN).round();
+                Some(self.turned(shadow, turns * TURN))
+            }
             Word::Float(_) if !relevant(&(word, bits)) => None,
             Word::Float(_)
             | Word::Refers(_)

@@ -10,6 +10,7 @@ use super::super::ir::{Compared, FloatBinary, Rounding, Setp, Slot};
 use super::super::registers::{Bits, LANES, Registers};
 use super::floats::read;
 use super::journal::{Decided, Journal};
+use super::literals::Whole;
 use super::marker::Marker;
 use super::number::{Count, Shadow, Word, depends, up};
 use super::registers::{Beside, Lanes};
@@ -177,7 +178,8 @@ impl Journal {
         self.decide(Decided { all: 1, open: u64::from(open), ties: u64::from(tie) });
     }
 
-    /// A float becomes a whole number: a decision, or from [`FIXED_POINT`] on a number of units.
+    /// A float becomes a whole number: a decision, or a number of units (see [`Whole`]; from [`FIXED_POINT`] on
+    /// where the kernel does not say).
     pub(super) fn whole(
         &mut self,
         beside: &mut Beside,
@@ -185,7 +187,12 @@ impl Journal {
         rounding: Rounding,
         result: f64,
     ) -> Option<Count> {
-        if a.x.abs() < FIXED_POINT {
+        let is_cell = match self.whole_number() {
+            Whole::Units => false,
+            Whole::Cell => true,
+            Whole::BySize => a.x.abs() < FIXED_POINT,
+        };
+        if is_cell {
             self.round(beside, lane, &a, rounding);
             return None;
         }

@@ -9,7 +9,7 @@ use super::super::ir::Kernel;
 use super::super::registers::LANES;
 use super::conventions::{Conventions, Departure};
 use super::floats::Room;
-use super::literals::{followed, literals};
+use super::literals::{Whole, followed, literals, wholes};
 use super::number::{Shadow, UNRECORDED, depends};
 use super::registers::Lanes;
 use super::table::Function;
@@ -91,6 +91,8 @@ pub(crate) struct Journal {
     /// Of the kernel that runs: the number of its first instruction, and its literals.
     first: u32,
     pub(super) literals: Vec<Lanes>,
+    /// What each of its instructions makes that converts a float to a whole number.
+    wholes: Vec<Whole>,
     /// Slots from here on are literals.
     pub(super) registers: u16,
     pub(super) lost: HashMap<(u32, Loss), u64>,
@@ -118,6 +120,7 @@ impl Journal {
             codes: Vec::new(),
             first: 0,
             literals: Vec::new(),
+            wholes: Vec::new(),
             registers: 0,
             lost: HashMap::new(),
             decided: BTreeMap::new(),
@@ -176,6 +179,7 @@ impl Journal {
         self.registers = kernel.words;
         self.departures = self.conventions.of(kernel);
         self.polynomials.extend(followed(kernel));
+        self.wholes = wholes(kernel);
         self.literals = literals(kernel).into_iter().map(Lanes::all).collect();
         if let Some(tape) = &mut self.tape {
             for lanes in &mut self.literals {
@@ -190,6 +194,11 @@ impl Journal {
     #[inline(always)]
     pub(crate) fn at(&mut self, pc: u32) {
         self.pc = pc;
+    }
+
+    /// What the instruction being executed makes of a float.
+    pub(super) fn whole_number(&self) -> Whole {
+        self.wholes.get(self.pc as usize).copied().unwrap_or(Whole::BySize)
     }
 
     /// The number of the instruction being executed among those of all kernels.

@@ -11,7 +11,9 @@
 
 use std::collections::HashMap;
 
-use super::super::ir::{Arithmetic, File, FloatBinary, FloatUnary, Kernel, Op, Slot, WordUnary};
+use super::super::ir::{
+    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Kernel, Op, Slot, WordUnary,
+};
 use super::marker::Marker;
 use super::number::{Shadow, up};
 use super::polynomials::{POLYNOMIALS, Polynomial};
@@ -56,6 +58,76 @@ fn polynomials(kernel: &Kernel) -> impl Iterator<Item = &'static Polynomial> {
         let known = |bits: &&u32| kernel.word_constants.contains(bits);
         5 * polynomial.literals.iter().filter(known).count() >= 3 * polynomial.literals.len()
     })
+}
+
+/// The least scale of fixed point: a grid has fewer cells on a side.
+const SCALE: f32 = 65_536.0;
+
+/// What a whole number is that was made of a float.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// A number of units in fixed point, be it small: the float was multiplied by a power of two, [`SCALE`] or
+    /// more.
+    Units,
+    /// A cell, be it large: what is left of the float without it is used too.
+    Cell,
+    /// That depends on how large it is.
+    BySize,
+}
+
+/// What each instruction of a kernel makes that converts a float to a whole number.
+pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
+    let moved = moved(kernel);
+    let is_scale = |slot: Slot| {
+        let at = slot.checked_sub(kernel.words).map(usize::from);
+        let own = at.and_then(|at| kernel.word_constants.get(at).copied());
+        let bits = own.or_else(|| moved.get(&slot).copied().flatten());
+        let power = |bits: u32| bits & 0x7f_ffff == 0 && f32::from_bits(bits).abs() >= SCALE;
+        bits.is_some_and(power)
+    };
+    let mut all = vec![Whole::BySize; kernel.code.len()];
+    // Of registers that were written last by a product with a scale; by a conversion to a whole number, with
+    // its place and the float; and by one of those back.
+    let mut products: HashMap<Slot, ()> = HashMap::new();
+    let mut wholes: HashMap<Slot, (usize, Slot)> = HashMap::new();
+    let mut floats: HashMap<Slot, (usize, Slot)> = HashMap::new();
+    for (at, instruction) in kernel.code.iter().enumerate() {
+        let Op::Arithmetic(op) = instruction.op else { continue };
+        let (mut product, mut whole, mut float) = (None, None, None);
+        match op {
+            Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b) => {
+                product = (is_scale(a) || is_scale(b)).then_some(());
+            }
+            Arithmetic::FloatToInteger(FloatToInteger { a, .. }) => {
+                if products.contains_key(&a) {
+                    all[at] = Whole::Units;
+                }
+                whole = Some((at, a));
+            }
+            Arithmetic::WordToFloat { a, .. } => float = wholes.get(&a).copied(),
+            Arithmetic::FloatBinary(FloatBinary::Sub, _, _, a, b) => {
+                if let Some((of, from)) = floats.get(&b)
+                    && *from == a
+                {
+                    all[*of] = Whole::Cell;
+                }
+            }
+            _ => {}
+        }
+        for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
+            set(&mut products, place.slot, product);
+            set(&mut wholes, place.slot, whole);
+            set(&mut floats, place.slot, float);
+        }
+    }
+    all
+}
+
+fn set<T>(of: &mut HashMap<Slot, T>, slot: Slot, value: Option<T>) {
+    match value {
+        Some(value) => drop(of.insert(slot, value)),
+        None => drop(of.remove(&slot)),
+    }
 }
 
 /// Half a unit in the last place, or 0 for a number that stands for itself.

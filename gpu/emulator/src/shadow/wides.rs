@@ -37,7 +37,8 @@ impl Journal {
         }
         let counts: Option<Vec<Count>> = operands.iter().map(as_count).collect();
         if let Some(all) = counts
-            && let Some(count) = self.add_counts(op, &all, result.cast_signed() as f64)
+            && let Some(count) =
+                self.add_counts(op, &all, result.cast_signed() as f64, f64::INFINITY)
         {
             return Wide::Count(count);
         }

@@ -222,9 +222,13 @@ fn notes(question: Question, all: &[(u64, Checked)], arrays: &BTreeMap<String, J
             "NOT EXERCISED: {}: {} elements: {}",
             judged.name,
             judged.unknown,
-            match all.iter().all(|(_, checked)| checked.lost.is_empty()) {
-                true => "their uncertainty has no bound: a divisor or radicand may be zero",
-                false => "a number was lost on the way",
+            match (all.iter().all(|(_, checked)| checked.lost.is_empty()), open > 0) {
+                (false, _) => "a number was lost on the way",
+                (true, false) =>
+                    "their uncertainty has no bound: a divisor or radicand may be zero",
+                (true, true) => {
+                    "an open comparison may have left something out, or a divisor may be zero"
+                }
             }
         );
     }

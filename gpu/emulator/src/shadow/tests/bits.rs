@@ -177,6 +177,39 @@ fn sums_in_fixed_point_are_those_of_the_floats() {
     }
 }
 
+/// The same in two words of 32 bits, the fraction with a carry, where the lower word wraps around and some terms
+/// are a few units.
+#[test]
+fn a_carry_between_two_words_keeps_the_sum() {
+    let body = "mul.f32 %f3, %f1, 0f4F800000;\ncvt.rzi.u32.f32 %r2, %f3;\natom.global.add.u32 %r3, [%d4], %r2;\n\
+                add.s32 %r4, %r3, %r2;\nsetp.lt.u32 %p1, %r4, %r3;\nselp.u32 %r5, 1, 0, %p1;\n\
+                red.global.add.u32 [%d4+4], %r5;\nexit;";
+    let back = Module::parse(&elementwise(
+        "ld.global.u32 %r2, [%d3];\nld.global.u32 %r3, [%d3+4];\ncvt.rn.f32.u32 %f3, %r2;\n\
+         mul.f32 %f3, %f3, 0f2F800000;\ncvt.rn.f32.u32 %f4, %r3;\nadd.f32 %f2, %f3, %f4;",
+    ))
+    .expect("the test's kernel");
+    let x: Vec<f32> =
+        (0..32_u8).map(|i| if i < 4 { 1.3e-9 } else { (f32::from(i) + 0.37) / 33.0 }).collect();
+    for schedule in schedules() {
+        let mut outcome = execute_into(&elementwise(body), (&x, &[0.0; 64]), &schedule);
+        let result = outcome.memory.upload(&[0; 128]);
+        launch(&back, &mut outcome.memory, [outcome.output, result], &schedule);
+        let expected: f64 = x.iter().map(|&x| f64::from(x)).sum();
+        let found = outcome.memory.exact(result)[0];
+        let distance = (found.value - expected).abs();
+        assert!(distance <= found.uncertainty, "{} not {expected}", found.value);
+        assert!(found.uncertainty < 1e-12, "{found:?} is sharp");
+        let mut first = [0.0; 32];
+        first[0] = 1.0;
+        let seeds = [Seed { output: result, gradient: &first }];
+        let gradient = outcome.memory.gradient(&seeds).expect("a tape");
+        let slopes = gradient.of(outcome.input).expect("an input");
+        assert!(slopes.iter().all(|s| s.value == 1.0 && s.uncertainty < 1e-12), "each has slope 1");
+        assert_eq!(outcome.memory.losses(), [], "nothing is lost");
+    }
+}
+
 /// A cell of a large grid is a decision, though its number is as large as one in fixed point.
 #[test]
 fn cells_of_large_grids_are_whole_numbers() {
