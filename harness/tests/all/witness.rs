@@ -51,9 +51,12 @@ fn engine(schedule: Schedule) -> EmulatorEngine {
     EmulatorEngine::open(EmulatorOptions { schedule, ..EmulatorOptions::default() }).expect("opens")
 }
 
-/// Formulations that are not the derivative on a scene, on purpose: a divisor that is never less than 1e-6.
-const DEPART: [(&str, &str); 1] =
-    [("rasterize_backward_buffer_floor", "alpha-beyond-the-least-divisor")];
+/// What is not the derivative on a scene, on purpose: a divisor that is never less than 1e-6, and one to which 3DGS
+/// adds 1e-7 in the backward pass alone.
+const DEPART: [(&str, &str); 2] = [
+    ("rasterize_backward_buffer_floor", "alpha-beyond-the-least-divisor"),
+    ("project_backward", "tiny-without-blur"),
+];
 
 /// What came of a backward stage on a case; `None` where the case has no job of it, or more than a tape holds.
 fn checked(
@@ -145,9 +148,9 @@ fn every_scene_of_the_corpora_has_the_derivatives_of_its_forward_kernel() {
 fn every_reduction_and_threshold_returns_the_derivatives() {
     for workload in WORKLOADS {
         let classes = classes_of(workload, 1);
-        let trials: Vec<&Trial> =
-            classes.iter().skip(1).flat_map(|class| class.trials.iter().take(1)).collect();
         for backward in backwards(workload) {
+            let drawn = classes.iter().skip(1).filter_map(|class| class.trials.first());
+            let trials: Vec<&Trial> = drawn.filter(|trial| trial.job(backward).is_some()).collect();
             let settings = backward.settings(&Setting::sweep(WARP));
             let runs: Vec<(usize, Option<Setting>)> =
                 settings.iter().copied().enumerate().collect();
@@ -240,8 +243,9 @@ fn every_mutant_that_changes_values_dies_without_the_oracle() {
                 replaced.expect("it parses");
                 engine.set_budget(1 << 24);
                 let trials = aimed(&classes[mutant.workload.as_str()], mutant, (kernel, stage));
-                let orders = [Schedule::lockstep(), Schedule::adversarial(1)];
-                let dies = orders.into_iter().any(|order| {
+                // A race shows in few orders.
+                let orders = (1..=6).map(Schedule::adversarial);
+                let dies = [Schedule::lockstep()].into_iter().chain(orders).any(|order| {
                     engine.set_schedule(order);
                     trials.iter().enumerate().any(|(turn, trial)| {
                         let setting = settings[turn % settings.len()];
