@@ -4,6 +4,7 @@
 //! where the backward kernel wants them in another buffer.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use splatcheck_emulator::{
     Buffer, Contribution, Derivative, DeviceMemory, Exact, Gradient, Seed, ShadowError, Shadowing,
@@ -244,10 +245,10 @@ impl EmulatorEngine {
         let expected = expected.collect();
         let mut returned: BTreeMap<Buffer, (Vec<Exact>, Vec<u32>)> = BTreeMap::new();
         for &(buffer, _) in output {
-            if !returned.contains_key(&buffer) {
+            if let Entry::Vacant(place) = returned.entry(buffer) {
                 let exact = self.memory_mut().exact(buffer);
                 let bits = self.download(port.name, &buffer, exact.len())?;
-                returned.insert(buffer, (exact, bits));
+                place.insert((exact, bits));
             }
         }
         let found = output.iter().map(|(buffer, word)| returned[buffer].0[*word]).collect();
@@ -278,6 +279,7 @@ fn note(
     }
 }
 
+/// What is no fault of a kernel.
 fn internal(error: ShadowError) -> EngineError {
-    EngineError::Device(error.to_string())
+    EngineError::Input(error.to_string())
 }

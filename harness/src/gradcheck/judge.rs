@@ -280,11 +280,11 @@ fn ran(
     Ok(arrays)
 }
 
-/// What the launches of a manifest leave: outputs and returned gradients, each with its type and its shape.
-fn results<'m>(
-    manifest: &'m Manifest,
-    case: &Case,
-) -> Result<Vec<(&'m str, Dtype, Vec<usize>)>, CaseProblem> {
+/// An array that launches leave: its name, type and shape.
+type Left<'m> = (&'m str, Dtype, Vec<usize>);
+
+/// What the launches of a manifest leave: outputs and returned gradients.
+fn results<'m>(manifest: &'m Manifest, case: &Case) -> Result<Vec<Left<'m>>, CaseProblem> {
     let outputs = manifest
         .outputs
         .iter()
