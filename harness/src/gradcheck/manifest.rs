@@ -383,7 +383,7 @@ impl Manifest {
         own.iter().chain(&self.backward).collect()
     }
 
-    /// Every combination of the values of [sweep]; one of nothing where nothing is swept.
+    /// Every combination of the values of `[sweep]`; one of nothing where nothing is swept.
     #[must_use]
     pub fn settings(&self) -> Vec<BTreeMap<String, i64>> {
         let mut all = vec![BTreeMap::new()];
