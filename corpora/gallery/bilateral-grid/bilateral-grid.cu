@@ -10,10 +10,9 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 
 enum : unsigned {
-    NO_KEY = 0xffffffff,
     // Numbers of a cell: three rows of four.
     AFFINE = 12,
     // Cells that a block can keep sums of.
@@ -88,8 +87,6 @@ extern "C" __global__ void slice_backward(
     float* v_grid,      // [L,GH,GW,12]
     float* v_image      // [H,W,3]
 ) {
-    using Sums = Keyed<BLOCK_CELLS, AFFINE>;
-    __shared__ Sums::Destination::Shared shared;
     const int pixel = blockIdx.x * blockDim.x + threadIdx.x;
     const bool contributes = pixel < width * height;
     float color[3] = {}, v[3] = {};
@@ -101,7 +98,6 @@ extern "C" __global__ void slice_backward(
     const float gz = luminance * static_cast<float>(levels - 1);
     const Corners corners(across, rows, levels, pixel, width, height, gz);
     const unsigned cells = levels * rows * across;
-    const auto target = [&](unsigned row) { return v_grid + row * AFFINE; };
     float v_color[3] = {}, v_gz = 0.0f;
 #pragma unroll 1
     for (unsigned corner = 0; corner < 8; corner++) {
@@ -126,13 +122,7 @@ extern "C" __global__ void slice_backward(
             }
             v_gz += (corner & 4 ? plane : -plane) * applied;
         }
-        const Sums::Lanes lanes(contributes ? corners.cell(corner) : NO_KEY, contributes, threshold);
-        Sums::Destination::begin(shared, AFFINE);
-        lanes.add_up(values, AFFINE);
-        if (Sums::OF_BLOCK) __syncthreads();
-        if (lanes.sends) Sums::Destination::send(shared, lanes.key, target(lanes.key), values, AFFINE);
-        Sums::Destination::end(shared, cells, AFFINE, target);
-        if (Sums::OF_BLOCK) __syncthreads();
+        add_rows<BLOCK_CELLS>(corners.cell(corner), contributes, threshold, values, cells, v_grid);
     }
     if (!contributes) return;
 #if BUG != 1 // The image is taken for what the matrix is applied to alone: it is the guide as well.

@@ -9,25 +9,9 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
-
-// The key of lanes that add nothing.
-enum : unsigned { NO_KEY = 0xffffffff };
+#include "sums.cuh"
 
 using Lanes = Keyed<1, 4>::Lanes;
-
-// Adds each lane's values to the row of its key; all threads of the block take part.
-template <unsigned N>
-__device__ void add(const Lanes& lanes, float (&values)[N], float* row) {
-    using Sums = Keyed<1, N>;
-    __shared__ typename Sums::Destination::Shared shared;
-    Sums::Destination::begin(shared, N);
-    lanes.add_up(values, N);
-    if (Sums::OF_BLOCK) __syncthreads();
-    if (lanes.sends) Sums::Destination::send(shared, 0, row, values, N);
-    Sums::Destination::end(shared, 1, N, [&](unsigned) { return row; });
-    if (Sums::OF_BLOCK) __syncthreads();
-}
 
 // The point in the frame of the camera; `pose` is [3,4], the rotation beside the translation.
 __device__ float in_camera(const float* pose, const float* point, unsigned axis) {
@@ -119,7 +103,7 @@ extern "C" __global__ void project_backward(
         }
     }
     const Lanes lanes(contributes ? 0 : NO_KEY, contributes, threshold);
-    add(lanes, of_intrinsics, v_intrinsics);
-    add(lanes, of_distortion, v_distortion);
-    add(lanes, of_pose, v_pose);
+    add_rows<1>(lanes, of_intrinsics, 1, v_intrinsics);
+    add_rows<1>(lanes, of_distortion, 1, v_distortion);
+    add_rows<1>(lanes, of_pose, 1, v_pose);
 }

@@ -12,12 +12,12 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 #ifndef BUG
 #define BUG 0
 #endif
 
-enum : unsigned { MOST_TEXELS = 96, NO_KEY = 0xffffffff };
+enum : unsigned { MOST_TEXELS = 96 };
 
 static __device__ float dot(float3 a, float3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 

@@ -9,12 +9,12 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 #ifndef BUG
 #define BUG 0
 #endif
 
-enum : unsigned { MOST_VERTICES = 64, MOST_ATTRIBUTES = 4, NO_KEY = 0xffffffff };
+enum : unsigned { MOST_VERTICES = 64, MOST_ATTRIBUTES = 4 };
 
 // attributes [V,A], triangles [T,3], ids [P], barycentrics [P,2], slopes [P,4] (db0/dx, db0/dy, db1/dx,
 // db1/dy); out [P,A], out_da [P,A,2]

@@ -11,25 +11,9 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 
-enum : unsigned { NO_KEY = 0xffffffff, M = 4, WIDTH = M * M };
-
-// Adds each lane's values to the row of its key; all threads of the block take part. Rows have M numbers.
-__device__ void add(
-    unsigned row, bool contributes, unsigned threshold, float (&values)[M], float* rows
-) {
-    using Sums = Keyed<WIDTH, M>;
-    __shared__ Sums::Destination::Shared shared;
-    const auto target = [&](unsigned at) { return rows + at * M; };
-    const Sums::Lanes lanes(contributes ? row : NO_KEY, contributes, threshold);
-    Sums::Destination::begin(shared, M);
-    lanes.add_up(values, M);
-    if (Sums::OF_BLOCK) __syncthreads();
-    if (lanes.sends) Sums::Destination::send(shared, lanes.key, target(lanes.key), values, M);
-    Sums::Destination::end(shared, WIDTH, M, target);
-    if (Sums::OF_BLOCK) __syncthreads();
-}
+enum : unsigned { M = 4, WIDTH = M * M };
 
 // A lane has block i of a sample.
 extern "C" __global__ void right(
@@ -107,11 +91,11 @@ extern "C" __global__ void left_backward(
     for (unsigned l = 0; l < M; l++) {
         float values[M];
         for (unsigned i = 0; i < M; i++) values[i] = v[l] * of_hidden[i];
-        add(j * M + l, contributes, threshold, values, v_blocks);
+        add_rows<WIDTH>(j * M + l, contributes, threshold, values, WIDTH, v_blocks);
     }
     float values[M];
     for (unsigned l = 0; l < M; l++) values[l] = v[l] * of_x[l];
-    add(j, contributes, threshold, values, v_skip);
+    add_rows<WIDTH>(j, contributes, threshold, values, WIDTH, v_skip);
 }
 
 extern "C" __global__ void right_backward(
@@ -143,6 +127,6 @@ extern "C" __global__ void right_backward(
     for (unsigned j = 0; j < M; j++) {
         float values[M];
         for (unsigned k = 0; k < M; k++) values[k] = v[j] * of_x[k];
-        add(i * M + j, contributes, threshold, values, v_blocks);
+        add_rows<WIDTH>(i * M + j, contributes, threshold, values, WIDTH, v_blocks);
     }
 }

@@ -12,16 +12,13 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 
 enum : unsigned {
-    NO_KEY = 0xffffffff,
     COMPONENTS = 4,
     // Entries of all planes that a block can keep sums of.
     BLOCK_ROWS = 3 * 6 * 6,
 };
-
-using Sums = Keyed<BLOCK_ROWS, COMPONENTS>;
 
 __device__ float clamped(float coordinate, float per_unit, unsigned entries) {
     return fminf(fmaxf(coordinate * per_unit, 0.0f), static_cast<float>(entries - 1));
@@ -67,23 +64,15 @@ extern "C" __global__ void density(
     densities[i] = sum;
 }
 
-// Adds each lane's values to the row of its key; all threads of the block take part.
+// Adds each lane's part of a gradient, by its weight, to the row of its key; all threads of the block take part.
 __device__ void add(
     unsigned row, bool contributes, unsigned threshold, float weight, const float (&v)[COMPONENTS],
     unsigned rows, float* sums
 ) {
-    __shared__ Sums::Destination::Shared shared;
-    const auto target = [&](unsigned at) { return sums + at * COMPONENTS; };
     // Exact zeros in lanes that do not contribute.
     float values[COMPONENTS] = {};
     for (unsigned k = 0; k < COMPONENTS; k++) values[k] = contributes ? weight * v[k] : 0.0f;
-    const Sums::Lanes lanes(contributes ? row : NO_KEY, contributes, threshold);
-    Sums::Destination::begin(shared, COMPONENTS);
-    lanes.add_up(values, COMPONENTS);
-    if (Sums::OF_BLOCK) __syncthreads();
-    if (lanes.sends) Sums::Destination::send(shared, lanes.key, target(lanes.key), values, COMPONENTS);
-    Sums::Destination::end(shared, rows, COMPONENTS, target);
-    if (Sums::OF_BLOCK) __syncthreads();
+    add_rows<BLOCK_ROWS>(row, contributes, threshold, values, rows, sums);
 }
 
 extern "C" __global__ void density_backward(

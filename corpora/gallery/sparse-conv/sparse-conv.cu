@@ -11,12 +11,12 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 #ifndef BUG
 #define BUG 0
 #endif
 
-enum : unsigned { MOST_ROWS = 64, MOST_CHANNELS = 4, NO_KEY = 0xffffffff };
+enum : unsigned { MOST_ROWS = 64, MOST_CHANNELS = 4 };
 
 // Rows of up to MOST_CHANNELS numbers: a site's features, or the weights of an offset and an input channel.
 using Rows = Keyed<MOST_ROWS, MOST_CHANNELS>;

@@ -11,13 +11,13 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 
 #ifndef BUG
 #define BUG 0
 #endif
 
-enum : unsigned { BLOCK_SIZE = 64, MOST_SPHERES = 32, NO_KEY = 0xffffffff };
+enum : unsigned { BLOCK_SIZE = 64, MOST_SPHERES = 32 };
 
 // The camera: it stands `distance` in front of the origin and looks along z.
 struct Camera {
@@ -91,23 +91,9 @@ extern "C" __global__ void spheres(
 
 using Lanes = Keyed<MOST_SPHERES, 1>::Lanes;
 
-// The sums of a gradient [S,N]: a lane adds its values to the row that its key names.
+// The sums of a gradient [S,N].
 template <unsigned N>
-struct Sums {
-    using Destination = typename Keyed<MOST_SPHERES, N>::Destination;
-    typename Destination::Shared shared;
-
-    __device__ void begin() { Destination::begin(shared, N); }
-    __device__ void add(const Lanes& lanes, float (&values)[N], float* gradients) {
-        lanes.add_up(values, N);
-        if (lanes.sends) {
-            Destination::send(shared, lanes.key, gradients + N * lanes.key, values, N);
-        }
-    }
-    __device__ void end(unsigned rows, float* gradients) {
-        Destination::end(shared, rows, N, [=](unsigned row) { return gradients + N * row; });
-    }
-};
+using Sums = RowSums<MOST_SPHERES, N>;
 
 // One thread per pixel. At each step it is at the next sphere of its own list: that is its key, if it is hit.
 extern "C" __global__ void spheres_backward(

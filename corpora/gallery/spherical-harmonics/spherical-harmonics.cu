@@ -11,9 +11,9 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 
-enum : unsigned { NO_KEY = 0xffffffff, MOST = 16 };
+enum : unsigned { MOST = 16 };
 
 struct View {
     float x, y, z, length;
@@ -139,12 +139,5 @@ extern "C" __global__ void colors_of_view_backward(
         }
     }
     // All lanes with a Gaussian have the key 0, the camera.
-    using Sums = Keyed<1, 3>;
-    __shared__ Sums::Destination::Shared shared;
-    const Sums::Lanes lanes(contributes ? 0 : NO_KEY, contributes, threshold);
-    Sums::Destination::begin(shared, 3);
-    lanes.add_up(values, 3);
-    if (Sums::OF_BLOCK) __syncthreads();
-    if (lanes.sends) Sums::Destination::send(shared, 0, v_camera, values, 3);
-    Sums::Destination::end(shared, 1, 3, [&](unsigned) { return v_camera; });
+    add_rows<1>(0, contributes, threshold, values, 1, v_camera);
 }

@@ -13,12 +13,12 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 #ifndef BUG
 #define BUG 0
 #endif
 
-enum : unsigned { MOST_SURFELS = 32, NO_KEY = 0xffffffff };
+enum : unsigned { MOST_SURFELS = 32 };
 
 static __device__ float dot(float3 a, float3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 static __device__ float3 cross(float3 a, float3 b) {
@@ -106,23 +106,9 @@ extern "C" __global__ void surfels(
 
 using Lanes = Keyed<MOST_SURFELS, 1>::Lanes;
 
-// The sums of a gradient [S,N]: a lane adds its values to the row that its key names.
+// The sums of a gradient [S,N].
 template <unsigned N>
-struct Sums {
-    using Destination = typename Keyed<MOST_SURFELS, N>::Destination;
-    typename Destination::Shared shared;
-
-    __device__ void begin() { Destination::begin(shared, N); }
-    __device__ void add(const Lanes& lanes, float (&values)[N], float* gradients) {
-        lanes.add_up(values, N);
-        if (lanes.sends) {
-            Destination::send(shared, lanes.key, gradients + N * lanes.key, values, N);
-        }
-    }
-    __device__ void end(unsigned rows, float* gradients) {
-        Destination::end(shared, rows, N, [=](unsigned row) { return gradients + N * row; });
-    }
-};
+using Sums = RowSums<MOST_SURFELS, N>;
 
 // One thread per pixel. At each step it is at the next surfel of its own list: that is its key, if it is met.
 extern "C" __global__ void surfels_backward(

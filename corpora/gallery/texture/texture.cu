@@ -9,12 +9,12 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 #ifndef BUG
 #define BUG 0
 #endif
 
-enum : unsigned { MOST_TEXELS = 128, MOST_CHANNELS = 4, NO_KEY = 0xffffffff };
+enum : unsigned { MOST_TEXELS = 128, MOST_CHANNELS = 4 };
 
 // Along one axis: the two texels, and how far the lookup is from the first to the second.
 struct Axis {

@@ -12,12 +12,12 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 #ifndef BUG
 #define BUG 0
 #endif
 
-enum : unsigned { MOST_TRIANGLES = 32, NO_KEY = 0xffffffff };
+enum : unsigned { MOST_TRIANGLES = 32 };
 
 // A triangle at a pixel. `edge` is the nearest one, from its first vertex to its second.
 struct Window {
@@ -85,23 +85,9 @@ extern "C" __global__ void triangles(
 
 using Lanes = Keyed<MOST_TRIANGLES, 1>::Lanes;
 
-// The sums of a gradient [S,N]: a lane adds its values to the row that its key names.
+// The sums of a gradient [S,N].
 template <unsigned N>
-struct Sums {
-    using Destination = typename Keyed<MOST_TRIANGLES, N>::Destination;
-    typename Destination::Shared shared;
-
-    __device__ void begin() { Destination::begin(shared, N); }
-    __device__ void add(const Lanes& lanes, float (&values)[N], float* gradients) {
-        lanes.add_up(values, N);
-        if (lanes.sends) {
-            Destination::send(shared, lanes.key, gradients + N * lanes.key, values, N);
-        }
-    }
-    __device__ void end(unsigned rows, float* gradients) {
-        Destination::end(shared, rows, N, [=](unsigned row) { return gradients + N * row; });
-    }
-};
+using Sums = RowSums<MOST_TRIANGLES, N>;
 
 // One thread per pixel. At each step it is at the next triangle of its own list: its key, if it is covered.
 extern "C" __global__ void triangles_backward(

@@ -10,9 +10,9 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 
-enum : unsigned { NO_KEY = 0xffffffff, BLOCK_GAUSSIANS = 16 };
+enum : unsigned { BLOCK_GAUSSIANS = 16 };
 
 using Lanes = Keyed<BLOCK_GAUSSIANS, 4>::Lanes;
 
@@ -78,20 +78,6 @@ extern "C" __global__ void evaluate(
     depths[i] = hit.tau;
 }
 
-// Adds each lane's values to the row of its key; all threads of the block take part.
-template <unsigned N>
-__device__ void add(const Lanes& lanes, float (&values)[N], unsigned rows, float* sums) {
-    using Sums = Keyed<BLOCK_GAUSSIANS, N>;
-    __shared__ typename Sums::Destination::Shared shared;
-    const auto target = [&](unsigned row) { return sums + row * N; };
-    Sums::Destination::begin(shared, N);
-    lanes.add_up(values, N);
-    if (Sums::OF_BLOCK) __syncthreads();
-    if (lanes.sends) Sums::Destination::send(shared, lanes.key, target(lanes.key), values, N);
-    Sums::Destination::end(shared, rows, N, target);
-    if (Sums::OF_BLOCK) __syncthreads();
-}
-
 extern "C" __global__ void evaluate_backward(
     const float* means, const float* quats, const float* scales, const float* opacities,
     const float* origins, const float* directions, const unsigned* gaussians, const unsigned* rays,
@@ -152,8 +138,8 @@ extern "C" __global__ void evaluate_backward(
         of_quat[3] = (v_z - along * z) / hit.rotation.norm;
     }
     const Lanes lanes(g, contributes, threshold);
-    add(lanes, of_mean, count, v_means);
-    add(lanes, of_quat, count, v_quats);
-    add(lanes, of_scale, count, v_scales);
-    add(lanes, of_opacity, count, v_opacities);
+    add_rows<BLOCK_GAUSSIANS>(lanes, of_mean, count, v_means);
+    add_rows<BLOCK_GAUSSIANS>(lanes, of_quat, count, v_quats);
+    add_rows<BLOCK_GAUSSIANS>(lanes, of_scale, count, v_scales);
+    add_rows<BLOCK_GAUSSIANS>(lanes, of_opacity, count, v_opacities);
 }

@@ -12,9 +12,9 @@
 #ifndef REDUCTION
 #define REDUCTION "keyed_atomic.cuh"
 #endif
-#include REDUCTION
+#include "sums.cuh"
 
-enum : unsigned { NO_KEY = 0xffffffff, FEATURES = 3, ROW = 4, BLOCK_VOXELS = 64 };
+enum : unsigned { FEATURES = 3, ROW = 4, BLOCK_VOXELS = 64 };
 
 // A point between its eight voxels. The voxel below is never the last one (side >= 2).
 struct Point {
@@ -49,22 +49,6 @@ struct Point {
     }
 };
 
-// Adds each lane's values, zeros without a point, to the row of its voxel; the whole block takes part.
-__device__ void add(
-    unsigned voxel, bool contributes, unsigned threshold, float (&values)[ROW], unsigned voxels, float* rows
-) {
-    using Sums = Keyed<BLOCK_VOXELS, ROW>;
-    __shared__ Sums::Destination::Shared shared;
-    const auto target = [&](unsigned row) { return rows + row * ROW; };
-    const Sums::Lanes lanes(contributes ? voxel : NO_KEY, contributes, threshold);
-    Sums::Destination::begin(shared, ROW);
-    lanes.add_up(values, ROW);
-    if (Sums::OF_BLOCK) __syncthreads();
-    if (lanes.sends) Sums::Destination::send(shared, lanes.key, target(lanes.key), values, ROW);
-    Sums::Destination::end(shared, voxels, ROW, target);
-    if (Sums::OF_BLOCK) __syncthreads();
-}
-
 extern "C" __global__ void voxelize(
     const float* positions, // [N,3]
     const float* features,  // [N,3]
@@ -83,7 +67,7 @@ extern "C" __global__ void voxelize(
             for (unsigned c = 0; c < FEATURES; c++) values[c] = weight * (masses[i] * features[3 * i + c]);
             values[FEATURES] = weight * masses[i]; // bug 1
         }
-        add(point.voxel(corner), contributes, threshold, values, side * side * side, sums);
+        add_rows<BLOCK_VOXELS>(point.voxel(corner), contributes, threshold, values, side * side * side, sums);
     }
 }
 
@@ -138,7 +122,7 @@ extern "C" __global__ void devoxelize_backward(
             v_weight += v * row[c];
         }
         point.slope(corner, v_weight, v_position);
-        add(point.voxel(corner), contributes, threshold, values, side * side * side, v_means);
+        add_rows<BLOCK_VOXELS>(point.voxel(corner), contributes, threshold, values, side * side * side, v_means);
     }
     if (!contributes) return;
     for (unsigned axis = 0; axis < 3; axis++) v_positions[3 * i + axis] = v_position[axis];

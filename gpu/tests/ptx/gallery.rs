@@ -84,8 +84,9 @@ fn all_sources() -> BTreeMap<String, String> {
         .into_iter()
         .map(|system| (format!("{system}/{system}.cu"), sha256(source(&system).as_bytes())));
     let shared = sources().into_iter().filter(|(name, _)| !name.contains('/'));
-    let markers = ("markers.cuh".to_owned(), sha256(read(&markers()).as_bytes()));
-    own.chain(shared.filter(|(name, _)| name.ends_with(".cuh"))).chain([markers]).collect()
+    let headers = [("markers.cuh", markers()), ("sums.cuh", gallery("sums.cuh"))];
+    let headers = headers.map(|(name, file)| (name.to_owned(), sha256(read(&file).as_bytes())));
+    own.chain(shared.filter(|(name, _)| name.ends_with(".cuh"))).chain(headers).collect()
 }
 
 #[test]
@@ -97,7 +98,9 @@ fn compile_one_of_the_gallery() {
     assert_eq!(nvrtc.version(), NVRTC_VERSION, "the archive was made by another NVRTC");
     let (system, own) = &files()[&file];
     let mut options = options(own);
-    options.push(format!("--include-path={}", folder("kernels/cuda").display()));
+    for headers in [folder("kernels/cuda"), gallery("")] {
+        options.push(format!("--include-path={}", headers.display()));
+    }
     options.push(format!("--pre-include={}", markers().display()));
     let text = nvrtc.compile(&source(system), &format!("{system}.cu"), &options);
     fs::write(out, text).expect("it is writable");
@@ -113,9 +116,13 @@ fn derive(file: &str) -> String {
     let output = child.output().expect("it starts again");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{file}: {}\n{text}", output.status);
-    let here = folder("kernels/cuda").display().to_string();
-    let functions = markers().parent().expect("it lies in a folder").display().to_string();
-    read(&out).replace(&format!("{here}/"), "").replace(&format!("{functions}/"), "")
+    let functions = markers().parent().expect("it lies in a folder").to_owned();
+    // The compiler takes the source, which it is given as a text, for a file of the working folder.
+    let here = std::env::current_dir().expect("there is one");
+    let folders = [folder("kernels/cuda"), gallery(""), functions, here];
+    folders.into_iter().fold(read(&out), |text, folder| {
+        text.replace(&format!("{}/", folder.display().to_string().trim_end_matches('/')), "")
+    })
 }
 
 #[test]

@@ -1,0 +1,55 @@
+// The sums of rows that the kernels of the gallery share, by the reduction that REDUCTION names.
+//
+// A lane's key is the row that it adds to. The key of a lane that adds nothing must be no other lane's: the
+// lanes with one key are a group, and an idle one in it is taken for its leader (keyed_sw_s.cuh).
+#pragma once
+#include REDUCTION
+
+// The key of a lane that adds nothing.
+enum : unsigned { NO_KEY = 0xffffffff };
+
+// Sums [ROWS,N] over a walk: all threads of the block begin and end it together, and between both each warp
+// adds step by step.
+template <unsigned ROWS, unsigned N>
+struct RowSums {
+    using Destination = typename Keyed<ROWS, N>::Destination;
+    typename Destination::Shared shared;
+
+    __device__ void begin() { Destination::begin(shared, N); }
+
+    template <typename Lanes>
+    __device__ void add(const Lanes& lanes, float (&values)[N], float* rows) {
+        lanes.add_up(values, N);
+        if (lanes.sends) {
+            Destination::send(shared, lanes.key, rows + N * lanes.key, values, N);
+        }
+    }
+
+    __device__ void end(unsigned count, float* rows) {
+        Destination::end(shared, count, N, [=](unsigned row) { return rows + N * row; });
+    }
+};
+
+// One step by itself: adds each lane's values to the row of its key. All threads of the block take part.
+template <unsigned ROWS, unsigned N, typename Lanes>
+__device__ void add_rows(const Lanes& lanes, float (&values)[N], unsigned count, float* rows) {
+    __shared__ RowSums<ROWS, N> sums;
+    sums.begin();
+    if (Keyed<ROWS, N>::OF_BLOCK) {
+        __syncthreads();
+    }
+    sums.add(lanes, values, rows);
+    sums.end(count, rows);
+    if (Keyed<ROWS, N>::OF_BLOCK) {
+        __syncthreads();
+    }
+}
+
+// The same of lanes that are all at rows of their own.
+template <unsigned ROWS, unsigned N>
+__device__ void add_rows(
+    unsigned key, bool contributes, unsigned threshold, float (&values)[N], unsigned count, float* rows
+) {
+    const typename Keyed<ROWS, N>::Lanes lanes(contributes ? key : NO_KEY, contributes, threshold);
+    add_rows<ROWS>(lanes, values, count, rows);
+}
