@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use splatcheck_emulator::Schedule;
 use splatcheck_gpu::archive::{Archive, ArchiveError};
 use splatcheck_judge::io::error::InputError;
-use splatcheck_judge::io::{Problem, read, source_tree};
+use splatcheck_judge::io::{read, source_tree};
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Manifest, Program, ProgramError, Traffic, check, compare,
+    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check, compare,
 };
 
 /// A system.
@@ -124,9 +124,7 @@ impl System {
         let text = |ending: &str| -> Result<(PathBuf, String), InputError> {
             let file = folder.join(&name).join(format!("{name}.{ending}"));
             let bytes = read::bytes(&file)?;
-            let text = String::from_utf8(bytes).map_err(|_| {
-                Problem::new("the file", "not UTF-8", "expected text").in_file(&file)
-            })?;
+            let text = read::utf8(&bytes).map_err(|problem| problem.in_file(&file))?.to_owned();
             Ok((file, text))
         };
         let (file, written) = text("toml")?;
@@ -210,17 +208,16 @@ impl System {
         }
         for (bug, line) in &self.marks {
             let found = self.first_line(bug, &cases)?;
-            let place = format!("{}.cu:{line}", self.name);
-            let named = found.split([' ', ',']).any(|word| word == place);
-            judgement.bugs.insert(bug.clone(), (found, named));
+            let named = found.line == Some(format!("{}.cu:{line}", self.name));
+            judgement.bugs.insert(bug.clone(), (found.words, named));
         }
         Ok(judgement)
     }
 
     /// What the report of a planted bug says first.
-    fn first_line(&self, bug: &str, cases: &[(Case, Schedule)]) -> Result<String, GalleryError> {
+    fn first_line(&self, bug: &str, cases: &[(Case, Schedule)]) -> Result<Explained, GalleryError> {
         let program = self.program(bug)?;
-        let mut seen = "it was not found".to_owned();
+        let mut seen = "it was not found";
         for (case, schedule) in cases {
             let checked = check(&self.manifest, &program, case, schedule);
             let checked = checked.map_err(|source| self.failed(source))?;
@@ -228,10 +225,10 @@ impl System {
                 return Ok(explained);
             }
             if checked.is_wrong() {
-                "it was found and not explained".clone_into(&mut seen);
+                seen = "it was found and not explained";
             }
         }
-        Ok(seen)
+        Ok(Explained { words: seen.to_owned(), line: None })
     }
 }
 

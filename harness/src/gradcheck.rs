@@ -23,6 +23,7 @@ mod shrink;
 mod stages;
 
 pub use draw::{Array, Case, CaseProblem, Values};
+pub use explain::Explained;
 pub use judge::{Checked, Element, Judged, accuracy, check, compare, exact_arrays};
 pub use launch::{Program, ProgramError, Traffic};
 pub use manifest::{

@@ -5,9 +5,9 @@
 //! asks for it. What it finds is asked of the [`DeviceMemory`](super::DeviceMemory) after a launch.
 //!
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `tape`,
-//! `sweep`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `journal` (what is kept), then what follows
-//! instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`, `rare`, `follow`, `access`, and what
-//! callers ask, `ask`.
+//! `sweep`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `journal` (what
+//! is kept), then what follows instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`,
+//! `rare`, `follow`, `access`, and what callers ask, `ask`.
 
 mod access;
 mod ask;

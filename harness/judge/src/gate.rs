@@ -17,7 +17,7 @@ mod step_summary;
 mod summary;
 
 pub use conclusion::{Conclusion, Evidence, Inconclusive, MISUSE, NO_MISUSE, Outcome};
-pub use junit::junit;
+pub use junit::{junit, xml};
 pub use known::{KnownFailure, KnownFailures, KnownFailuresError};
 pub use provenance::{Provenance, Role, SourceFile};
 pub use step_summary::step_summary;

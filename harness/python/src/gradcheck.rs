@@ -30,9 +30,8 @@ pub(crate) fn manifest_files(text: &str) -> PyResult<Vec<String>> {
 }
 
 fn question(name: &str) -> PyResult<Question> {
-    let all = [Question::Gradient, Question::Equal, Question::Accuracy];
-    let found = all.into_iter().find(|one| one.name() == name);
-    found.ok_or_else(|| PyValueError::new_err(format!("there is no question '{name}'")))
+    Question::of(name)
+        .ok_or_else(|| PyValueError::new_err(format!("there is no question '{name}'")))
 }
 
 /// What came of all cases of a question about programs.

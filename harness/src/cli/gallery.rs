@@ -6,6 +6,7 @@ use std::io::Write;
 use clap::Args;
 use rayon::prelude::*;
 use splatcheck_judge::table::table;
+use splatcheck_judge::words::count;
 
 use super::exit::{CliError, Outcome};
 use crate::gallery::{BASELINE, Judgement, System, systems};
@@ -38,13 +39,15 @@ pub fn run(typed: &GalleryArgs, out: &mut dyn Write) -> Result<Outcome, CliError
         .map(|system| system.judge(typed.cases, typed.seed).map_err(CliError::of))
         .collect::<Result<_, _>>()?;
     let all: Vec<(&System, &Judgement)> = systems.iter().zip(&judged).collect();
-    let failed = all.iter().filter(|(_, judgement)| !is_right(judgement)).count();
+    let problems: Vec<Vec<String>> = judged.iter().map(problems).collect();
+    let failed = problems.iter().filter(|problems| !problems.is_empty()).count();
+    let counted = count(all.len() as u64, "system");
     let mut text = match failed {
-        0 => format!("agree: {}\n\n", counted(all.len())),
-        _ => format!("disagree: {failed} of {}\n\n", counted(all.len())),
+        0 => format!("agree: {counted}\n\n"),
+        _ => format!("disagree: {failed} of {counted}\n\n"),
     };
-    for (system, judgement) in &all {
-        for line in problems(judgement) {
+    for (system, problems) in systems.iter().zip(&problems) {
+        for line in problems {
             let _ = writeln!(text, "DISAGREE {}: {line}", system.name);
         }
     }
@@ -60,15 +63,7 @@ pub fn run(typed: &GalleryArgs, out: &mut dyn Write) -> Result<Outcome, CliError
     Ok(if failed == 0 { Outcome::Agree } else { Outcome::Disagree })
 }
 
-fn counted(systems: usize) -> String {
-    if systems == 1 { "1 system".to_owned() } else { format!("{systems} systems") }
-}
-
-/// Whether the right kernels are right and each planted bug's report names its line.
-fn is_right(judgement: &Judgement) -> bool {
-    problems(judgement).is_empty()
-}
-
+/// What is wrong: nothing where the right kernels are right and each planted bug's report names its line.
 fn problems(judgement: &Judgement) -> Vec<String> {
     let mut all = judgement.wrong.clone();
     all.truncate(3);

@@ -18,6 +18,16 @@ const FACTORS: [(f64, &str); 4] = [
     (2.0, "has twice what"),
 ];
 
+/// What wrong elements may lack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// In words.
+    pub words: String,
+    /// The line of CUDA that it is about: `pair.cu:9`. `None` where it is about none, or compiled without
+    /// `-lineinfo`.
+    pub line: Option<String>,
+}
+
 /// What a hypothesis is about.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
@@ -41,6 +51,14 @@ impl Part {
             Self::Line(line) => part.place.source.as_ref() == Some(line),
         };
         parts.iter().filter(is).map(|part| part.value).sum()
+    }
+
+    /// The line of CUDA.
+    fn line(&self) -> Option<&String> {
+        match self {
+            Self::Operand(place, _) => place.source.as_ref(),
+            Self::Copies(line, _) | Self::Line(line) => Some(line),
+        }
     }
 
     fn words(&self) -> String {
@@ -84,13 +102,13 @@ fn candidates(parts: &[Contribution]) -> [Vec<Part>; 3] {
     [sorted.iter().map(operand).collect(), copies, lines]
 }
 
-/// The first hypothesis that explains the wrong elements, in words.
+/// The first hypothesis that explains the wrong elements.
 pub(super) fn explain(
     judged: &Judged,
     contributions: &dyn Fn(usize) -> Vec<Contribution>,
-) -> Option<String> {
+) -> Option<Explained> {
     if let Some(words) = as_a_whole(judged) {
-        return Some(words);
+        return Some(Explained { words, line: None });
     }
     let mut tried: Vec<&Element> = judged.wrong.iter().collect();
     tried.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
@@ -108,7 +126,8 @@ pub(super) fn explain(
     let of_group = |group: Vec<Part>| {
         FACTORS.into_iter().find_map(|(factor, words)| {
             let part = group.iter().find(|part| explains(part, factor))?;
-            Some(format!("{} {words} {}", judged.name, part.words()))
+            let words = format!("{} {words} {}", judged.name, part.words());
+            Some(Explained { words, line: part.line().cloned() })
         })
     };
     candidates(first).into_iter().find_map(of_group)

@@ -1,11 +1,13 @@
 //! Runs a pair of kernels on a case and compares what comes back with the sweep.
 
-use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing};
+use splatcheck_emulator::{
+    Contribution, DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing,
+};
 
 use splatcheck_judge::io::container::Entry;
 
 use super::draw::{Case, CaseProblem, Values};
-use super::explain::explain;
+use super::explain::{Explained, explain};
 use super::launch::{Arrays, Program, ProgramError, Stopped, Traffic};
 use super::manifest::{Dtype, Manifest};
 
@@ -61,8 +63,8 @@ pub struct Checked {
     pub polynomials: Vec<&'static str>,
     /// Comparisons of floats that a conforming execution may decide otherwise, and all.
     pub open: [u64; 2],
-    /// What the wrong elements may lack, in words.
-    pub explained: Option<String>,
+    /// What the wrong elements may lack.
+    pub explained: Option<Explained>,
     /// A kernel gave no result.
     pub fault: Option<String>,
     /// What the backward launches sent to global memory by atomics; nothing where there are none.
@@ -87,6 +89,37 @@ impl Checked {
     pub(super) fn fault(why: String) -> Self {
         Self { fault: Some(why), ..Self::default() }
     }
+
+    /// What is known of the launches on a memory and of the sweep over the first of them, before any array is
+    /// judged.
+    pub(super) fn beside(memory: &DeviceMemory, gradient: &Gradient) -> Self {
+        let derivatives = gradient.lost.iter();
+        let derivatives = derivatives.map(|place| format!("a derivative is lost at {place}"));
+        Self {
+            lost: lost(memory).into_iter().chain(derivatives).collect(),
+            polynomials: memory.polynomials().collect(),
+            open: open(memory),
+            ..Self::default()
+        }
+    }
+
+    /// A gradient that was judged, and what its wrong elements may lack if nothing says it yet.
+    pub(super) fn add(
+        &mut self,
+        judged: Judged,
+        contributions: &dyn Fn(usize) -> Vec<Contribution>,
+    ) {
+        if self.explained.is_none() && !judged.wrong.is_empty() {
+            self.explained = explain(&judged, contributions);
+        }
+        self.arrays.push(judged);
+    }
+}
+
+/// How far every derivative is uncertain besides: what goes through an output's number that was lost is not in
+/// the sweep at all.
+pub(super) fn blindness(gradient: &Gradient) -> f64 {
+    if gradient.unknown.is_empty() { 0.0 } else { f64::INFINITY }
 }
 
 /// Whether the backward kernel returns the transposed Jacobian of the forward kernel times the given
@@ -151,21 +184,12 @@ fn checked(
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
     arrays.count();
     arrays.launch((program, case), &manifest.backward, (Shadowing::Values, schedule))?;
-    let mut checked = Checked {
-        traffic: arrays.count(),
-        lost: lost(&arrays.memory),
-        polynomials: arrays.memory.polynomials().collect(),
-        open: open(&arrays.memory),
-        ..Checked::default()
-    };
-    for place in &gradient.lost {
-        checked.lost.push(format!("a derivative is lost at {place}"));
-    }
-    // What goes through an output's number that was lost is not in the sweep at all.
-    let blind = !gradient.unknown.is_empty();
-    if blind {
-        let (count, of) = (gradient.unknown.len(), gradient.unknown[0].0);
-        let name = arrays.buffers.iter().find(|(_, buffer)| **buffer == of);
+    let mut checked =
+        Checked { traffic: arrays.count(), ..Checked::beside(&arrays.memory, &gradient) };
+    let doubt = blindness(&gradient);
+    if let Some((of, _)) = gradient.unknown.first() {
+        let count = gradient.unknown.len();
+        let name = arrays.buffers.iter().find(|(_, buffer)| *buffer == of);
         let name = name.map_or("an output", |(name, _)| name.as_str());
         checked.lost.push(format!("{count} elements of {name} have no exact number"));
     }
@@ -176,17 +200,12 @@ fn checked(
         let derivatives = gradient.of(buffer).unwrap_or_default();
         let words = arrays.words(name).map_err(Stopped::Fault)?;
         let exact = arrays.memory.exact(arrays.buffers[name]);
-        let doubt = if blind { f64::INFINITY } else { 0.0 };
         let expected = derivatives.iter().map(|d| (d.value, d.uncertainty + doubt));
         let mut judged = compared(name, of, &words, &exact, expected, checked.open);
         judged.shape.clone_from(&case.arrays[of].shape);
-        if checked.explained.is_none() && !judged.wrong.is_empty() {
-            let contributions = |element| {
-                arrays.memory.contributions(&gradient, buffer, element).unwrap_or_default()
-            };
-            checked.explained = explain(&judged, &contributions);
-        }
-        checked.arrays.push(judged);
+        checked.add(judged, &|element| {
+            arrays.memory.contributions(&gradient, buffer, element).unwrap_or_default()
+        });
     }
     Ok(checked)
 }
@@ -245,7 +264,7 @@ fn part(distance: f64, bound: f64) -> f64 {
     if distance == 0.0 { 0.0 } else { distance / bound }
 }
 
-pub(super) fn lost(memory: &DeviceMemory) -> Vec<String> {
+fn lost(memory: &DeviceMemory) -> Vec<String> {
     let all = memory.losses().into_iter();
     all.map(|lost| format!("{} at {}", because(lost.loss), lost.place)).collect()
 }
@@ -261,7 +280,7 @@ fn because(loss: Loss) -> &'static str {
     }
 }
 
-pub(super) fn open(memory: &DeviceMemory) -> [u64; 2] {
+fn open(memory: &DeviceMemory) -> [u64; 2] {
     let all = memory.decisions();
     [all.iter().map(|(_, decided)| decided.open).sum(), all.iter().map(|(_, d)| d.all).sum()]
 }

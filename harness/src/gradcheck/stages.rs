@@ -4,8 +4,7 @@ use splatcheck_gpu::emulator::{EmulatorEngine, Pair, PairGradient};
 use splatcheck_gpu::tensor::{Tensor, Tensors};
 use splatcheck_gpu::{EngineError, Setting, Stage};
 
-use super::explain::explain;
-use super::judge::{Checked, compared, lost, open};
+use super::judge::{Checked, blindness, compared};
 
 /// Numbers of stages that say whether a clamp passes the gradient on, and what they are in the derivative.
 const CLAMPS: [(&str, u32); 2] = [("clamp_stops_gradient", 1), ("clamp_has_gradient", 1)];
@@ -57,24 +56,14 @@ pub fn check_stages(
         Err(EngineError::Device(why) | EngineError::NoEnd(why)) => return Ok(Checked::fault(why)),
         Err(error) => return Err(error),
     };
-    let mut checked = Checked {
-        lost: lost(run.memory),
-        polynomials: run.memory.polynomials().collect(),
-        open: open(run.memory),
-        ..Checked::default()
-    };
-    let lost = run.gradient.lost.iter().map(|place| format!("a derivative is lost at {place}"));
-    checked.lost.extend(lost);
-    let doubt = if run.gradient.unknown.is_empty() { 0.0 } else { f64::INFINITY };
+    let mut checked = Checked::beside(run.memory, &run.gradient);
+    let doubt = blindness(&run.gradient);
     for gradient in &run.gradients {
         let PairGradient { name, of, shape, expected, found, words, .. } = gradient;
         let expected = expected.iter().map(|(value, own)| (*value, own + doubt));
         let mut judged = compared(name, of, words, found, expected, checked.open);
         judged.shape.clone_from(shape);
-        if checked.explained.is_none() && !judged.wrong.is_empty() {
-            checked.explained = explain(&judged, &|element| run.contributions(gradient, element));
-        }
-        checked.arrays.push(judged);
+        checked.add(judged, &|element| run.contributions(gradient, element));
     }
     Ok(checked)
 }

@@ -9,10 +9,10 @@
 //! - coefficients of a polynomial that stands for a function of CUDA's library: nobody rounded them, and
 //!   they are uncertain by as much as covers the function's value and derivative.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::super::ir::{
-    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Kernel, Op, Slot, WordUnary,
+    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Kernel, Op, Place, Slot, WordUnary,
 };
 use super::marker::Marker;
 use super::number::{Shadow, up};
@@ -78,28 +78,23 @@ pub(super) enum Whole {
 /// What each instruction of a kernel makes that converts a float to a whole number.
 pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
     let moved = moved(kernel);
-    let is_scale = |slot: Slot| {
-        let at = slot.checked_sub(kernel.words).map(usize::from);
-        let own = at.and_then(|at| kernel.word_constants.get(at).copied());
-        let bits = own.or_else(|| moved.get(&slot).copied().flatten());
-        let power = |bits: u32| bits & 0x7f_ffff == 0 && f32::from_bits(bits).abs() >= SCALE;
-        bits.is_some_and(power)
-    };
+    let power = |bits: u32| bits & 0x7f_ffff == 0 && f32::from_bits(bits).abs() >= SCALE;
+    let is_scale = |slot: Slot| constant(kernel, &moved, slot).is_some_and(power);
     let mut all = vec![Whole::BySize; kernel.code.len()];
     // Of registers that were written last by a product with a scale; by a conversion to a whole number, with
     // its place and the float; and by one of those back.
-    let mut products: HashMap<Slot, ()> = HashMap::new();
+    let mut products: HashSet<Slot> = HashSet::new();
     let mut wholes: HashMap<Slot, (usize, Slot)> = HashMap::new();
     let mut floats: HashMap<Slot, (usize, Slot)> = HashMap::new();
     for (at, instruction) in kernel.code.iter().enumerate() {
         let Op::Arithmetic(op) = instruction.op else { continue };
-        let (mut product, mut whole, mut float) = (None, None, None);
+        let (mut product, mut whole, mut float) = (false, None, None);
         match op {
             Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b) => {
-                product = (is_scale(a) || is_scale(b)).then_some(());
+                product = is_scale(a) || is_scale(b);
             }
             Arithmetic::FloatToInteger(FloatToInteger { a, .. }) => {
-                if products.contains_key(&a) {
+                if products.contains(&a) {
                     all[at] = Whole::Units;
                 }
                 whole = Some((at, a));
@@ -115,7 +110,11 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
             _ => {}
         }
         for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
-            set(&mut products, place.slot, product);
+            if product {
+                products.insert(place.slot);
+            } else {
+                products.remove(&place.slot);
+            }
             set(&mut wholes, place.slot, whole);
             set(&mut floats, place.slot, float);
         }
@@ -145,11 +144,6 @@ fn half_unit(bits: u32) -> f64 {
 /// Literals that have a low part.
 fn high_parts(kernel: &Kernel) -> Vec<u32> {
     let moved = moved(kernel);
-    let constant = |slot: Slot| {
-        let at = slot.checked_sub(kernel.words).map(usize::from);
-        let own = at.and_then(|at| kernel.word_constants.get(at).copied());
-        own.or_else(|| moved.get(&slot).copied().flatten())
-    };
     // The literals that multiply each register.
     let mut by: HashMap<Slot, Vec<u32>> = HashMap::new();
     for instruction in &kernel.code {
@@ -161,7 +155,7 @@ fn high_parts(kernel: &Kernel) -> Vec<u32> {
             _ => continue,
         };
         for (register, factor) in factors {
-            if let Some(bits) = constant(factor) {
+            if let Some(bits) = constant(kernel, &moved, factor) {
                 by.entry(register).or_default().push(bits);
             }
         }
@@ -177,6 +171,16 @@ fn high_parts(kernel: &Kernel) -> Vec<u32> {
     by.values().flat_map(|all| all.iter().copied().filter(has_low(all))).collect()
 }
 
+/// The constant that a slot is, or that a register holds which only a move of one writes.
+fn constant(kernel: &Kernel, moved: &HashMap<Slot, Option<u32>>, slot: Slot) -> Option<u32> {
+    literal(kernel, slot).or_else(|| moved.get(&slot).copied().flatten())
+}
+
+fn literal(kernel: &Kernel, slot: Slot) -> Option<u32> {
+    let bits = kernel.constant(Place { file: File::Word, slot })?;
+    u32::try_from(bits).ok()
+}
+
 /// Registers that only one instruction writes, a move of a constant.
 fn moved(kernel: &Kernel) -> HashMap<Slot, Option<u32>> {
     let mut all = HashMap::new();
@@ -185,10 +189,7 @@ fn moved(kernel: &Kernel) -> HashMap<Slot, Option<u32>> {
             Op::Arithmetic(
                 Arithmetic::FloatUnary(FloatUnary::Move, _, _, a)
                 | Arithmetic::WordUnary(WordUnary::Move, _, a),
-            ) => {
-                let at = a.checked_sub(kernel.words).map(usize::from);
-                at.and_then(|at| kernel.word_constants.get(at).copied())
-            }
+            ) => literal(kernel, a),
             _ => None,
         };
         for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {

@@ -25,6 +25,15 @@ pub fn junit(summary: &Summary) -> String {
         }
     }
     report.add_test_suite(gate_suite(summary));
+    xml(&report)
+}
+
+/// A report's XML.
+///
+/// # Panics
+/// Never: as [`junit`].
+#[must_use]
+pub fn xml(report: &Report) -> String {
     let text = report.to_string().expect("memory takes it");
     // XML 1.0, section 2.2: of what is left these two are no characters.
     text.replace(['\u{FFFE}', '\u{FFFF}'], "\u{FFFD}")

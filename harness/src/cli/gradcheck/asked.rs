@@ -23,6 +23,14 @@ pub enum Question {
 }
 
 impl Question {
+    const ALL: [Self; 3] = [Self::Gradient, Self::Equal, Self::Accuracy];
+
+    /// That of a command.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|question| question.name() == name)
+    }
+
     /// Its command.
     #[must_use]
     pub fn name(self) -> &'static str {

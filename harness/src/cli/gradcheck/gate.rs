@@ -6,13 +6,13 @@ use super::asked::{Question, Ran};
 use super::options::Plan;
 use crate::cli::exit::CliError;
 use crate::gradcheck::Judged;
-use splatcheck_judge::gate::{Provenance, sarif};
+use splatcheck_judge::gate::{Provenance, sarif, xml};
 use splatcheck_judge::io::write::write_file;
 
 /// Writes the files that were asked for.
 pub(super) fn write(plan: &Plan, ran: &Ran) -> Result<(), CliError> {
     if let Some(file) = &plan.junit {
-        write_file(file, junit(plan, ran)?.as_bytes()).map_err(CliError::of)?;
+        write_file(file, junit(plan, ran).as_bytes()).map_err(CliError::of)?;
     }
     if let Some(file) = &plan.sarif {
         let run = Provenance {
@@ -34,7 +34,7 @@ fn subject(plan: &Plan) -> String {
 }
 
 /// A suite with a test case for each array.
-fn junit(plan: &Plan, ran: &Ran) -> Result<String, CliError> {
+fn junit(plan: &Plan, ran: &Ran) -> String {
     let mut suite = TestSuite::new(subject(plan));
     for judged in ran.arrays().values() {
         let mut case = TestCase::new(judged.name.clone(), status(ran, judged));
@@ -49,9 +49,7 @@ fn junit(plan: &Plan, ran: &Ran) -> Result<String, CliError> {
     }
     let mut report = Report::new("splatcheck");
     report.add_test_suite(suite);
-    let text = report.to_string().map_err(CliError::of)?;
-    // XML 1.0, section 2.2: of what is left these two are no characters.
-    Ok(text.replace(['\u{FFFE}', '\u{FFFF}'], "\u{FFFD}"))
+    xml(&report)
 }
 
 fn status(ran: &Ran, judged: &Judged) -> TestCaseStatus {
@@ -66,7 +64,7 @@ fn status(ran: &Ran, judged: &Judged) -> TestCaseStatus {
         if let Some(explained) =
             ran.found.as_ref().and_then(|found| found.checked.explained.as_ref())
         {
-            status.set_description(format!("looks like: {explained}"));
+            status.set_description(format!("looks like: {}", explained.words));
         }
         return status;
     }
@@ -89,22 +87,17 @@ fn findings(plan: &Plan, ran: &Ran) -> Vec<sarif::Finding> {
     let wrong: Vec<_> = wrong.map(|judged| judged.name.as_str()).collect();
     let message = match (&found.checked.fault, &found.checked.explained) {
         (Some(fault), _) => format!("no result: {fault}"),
-        (None, Some(explained)) => explained.clone(),
+        (None, Some(explained)) => explained.words.clone(),
         (None, None) => format!("{} disagrees", wrong.join(", ")),
     };
-    let place = found.checked.explained.as_deref().and_then(line_of).map(|(file, line)| {
+    let line = found.checked.explained.as_ref().and_then(|explained| explained.line.as_ref());
+    let place = line.and_then(|line| {
+        let (file, line) = line.rsplit_once(':')?;
         // Compilers note the file's name; it mostly lies beside the manifest.
-        let beside = plan.manifest_file.with_file_name(&file);
-        (if beside.is_file() { beside.display().to_string() } else { file }, line)
+        let beside = plan.manifest_file.with_file_name(file);
+        let file = if beside.is_file() { beside.display().to_string() } else { file.to_owned() };
+        Some((file, line.parse().ok()?))
     });
     let place = place.unwrap_or_else(|| (plan.manifest_file.display().to_string(), 1));
     vec![sarif::Finding { rule: rule.to_owned(), message, places: vec![place] }]
-}
-
-/// The line of the source in an explanation: `at pair.cu:9`.
-fn line_of(explained: &str) -> Option<(String, u32)> {
-    explained.split([' ', ',']).find_map(|word| {
-        let (file, line) = word.rsplit_once(':')?;
-        Some((file.to_owned(), line.parse().ok()?))
-    })
 }

@@ -47,9 +47,8 @@ pub fn replayed(path: &Path) -> Result<Option<Plan>, CliError> {
     let Some(question) = notes.get(QUESTION) else { return Ok(None) };
     let broken =
         |what: &str| CliError::new(format!("replay {}: the metadata {what}", path.display()));
-    let all = [Question::Gradient, Question::Equal, Question::Accuracy];
-    let question = all.into_iter().find(|one| one.name() == question);
-    let question = question.ok_or_else(|| broken("asks what this version does not know"))?;
+    let question =
+        Question::of(question).ok_or_else(|| broken("asks what this version does not know"))?;
     let manifest_text = notes.get(MANIFEST).ok_or_else(|| broken("has no manifest"))?.clone();
     let manifest = Manifest::parse(&manifest_text)
         .map_err(|problem| CliError::caused("replay: the manifest", problem.in_file(path)))?;

@@ -18,6 +18,7 @@ use crate::gradcheck::{
 use splatcheck_judge::engines::Order;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::table::table;
+use splatcheck_judge::words::count;
 
 /// Wrong elements that are shown of an array.
 const SHOWN: usize = 3;
@@ -71,7 +72,7 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
         }
         Question::Gradient | Question::Equal => "agree:".to_owned(),
     };
-    let runs = if all.len() == 1 { "1 run".to_owned() } else { format!("{} runs", all.len()) };
+    let runs = count(all.len() as u64, "run");
     let mut text =
         format!("{head} {runs}, {compared} {what} compared, {zeros} of them zero on both sides\n");
     if let Some(found) = found {
@@ -121,7 +122,7 @@ fn finding(question: Question, found: &Found, again: &[String]) -> String {
         let _ = writeln!(text, "DISAGREE no result ({place}): {why}");
     }
     if let Some(explained) = &found.checked.explained {
-        let _ = writeln!(text, "  looks like: {explained}");
+        let _ = writeln!(text, "  looks like: {}", explained.words);
     }
     if let Some(Purpose { convention, line }) = &found.purpose {
         let does = match convention {
@@ -303,7 +304,7 @@ pub(super) fn write_json(plan: &Plan, all: &[(u64, Checked)], file: &Path) -> Re
             "lost": checked.lost,
             "open_comparisons": checked.open[0],
             "comparisons": checked.open[1],
-            "looks_like": checked.explained,
+            "looks_like": checked.explained.as_ref().map(|explained| &explained.words),
             "no_result": checked.fault,
         })
     });
