@@ -300,3 +300,103 @@ fn what_cannot_be_followed_is_one_line_and_says_what_to_do() {
     refused(text.split("[backward]").next().expect("a part"), &[], "there is no [backward]");
     refused("ptx = 3", &[], "not understood");
 }
+
+/// A file with `x` of these numbers, as a program of a user's would write it.
+fn write_x(file: &Path, x: &[f32]) {
+    let bytes: Vec<u8> = x.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let tensor =
+        safetensors::tensor::TensorView::new(safetensors::Dtype::F32, vec![x.len()], &bytes);
+    safetensors::serialize_to_file([("x", tensor.expect("a tensor"))], None, file)
+        .expect("written");
+}
+
+/// What a program writes is the case: its arrays, the sizes of their shapes, and what it leaves out is drawn.
+#[test]
+fn a_program_makes_the_cases() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (index, x) in [&[1.0, 2.0, 3.0][..], &[0.5; 5]].into_iter().enumerate() {
+        write_x(&folder.path().join(format!("case{index}.safetensors")), x);
+    }
+    let program = folder.path().join("make.sh");
+    let make = |text: &str| fs::write(&program, text).expect("written");
+    let run = |manifest: &str, words: &[&str]| {
+        let command = format!("sh {}", program.display());
+        let from = ["gradcheck", "--manifest", manifest, "--cases", "2", "--cases-from", &command];
+        say(folder.path(), &[&from[..], words].concat())
+    };
+    make("test \"$1\" = 7 && cp case$2.safetensors \"$3\"");
+    let said = run(&example("pair.toml"), &["--seed", "7"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.starts_with("agree: 2 runs, 16 derivatives"), "x and w, 3 and 5: {said:?}");
+    let broken = example("pair_broken.ptx");
+    let page = folder.path().join("page.html").display().to_string();
+    let said = run(&example("pair.toml"), &["--seed", "7", "--html", &page, &broken]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("(case 0, N = 3, blocks = 1)"), "as it was made: {said:?}");
+    let file = folder.path().join("splatcheck-out/gradcheck-pair-7-0.safetensors");
+    assert_eq!(say(folder.path(), &["replay", &file.display().to_string()]).code, Some(1), "again");
+    let html = fs::read_to_string(&page).expect("written");
+    for part in ["<h1 class=\"disagree\">", "v_w lacks what", "<strong>    9  ", "v_w[0]", "replay"]
+    {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    for (text, says) in [
+        ("echo no mesh >&2; exit 3", "exit code 3"),
+        ("exit 0", "wrote no file"),
+        ("echo nothing > \"$3\"", "wrote what is no case"),
+    ] {
+        make(text);
+        let said = run(&example("pair.toml"), &[]);
+        assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{says}: {said:?}");
+        assert!(said.err.contains("case 0") && said.err.contains(says), "{says}: {said:?}");
+    }
+}
+
+/// Indices of 64 bits and a mask of bytes, as PyTorch has them: `y = mask ? x[index] : 0`.
+#[test]
+fn indices_and_masks_of_pytorch_are_drawn_and_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernel = |name: &str, from: &str, to: &str, at: [&str; 2]| {
+        let [from_offset, to_offset] = at;
+        format!(
+            ".visible .entry {name}(.param .u64 {from}, .param .u64 index, .param .u64 mask, .param .u64 {to})\n{{\n\
+             .reg .b32 %r<9>;\n.reg .f32 %f<9>;\n.reg .b64 %d<9>;\n.reg .pred %p<2>;\nld.param.u64 %d1, [{from}];\n\
+             ld.param.u64 %d2, [index];\nld.param.u64 %d3, [mask];\nld.param.u64 %d4, [{to}];\n\
+             ld.global.u64 %d5, [%d2];\nshl.b64 %d5, %d5, 2;\nadd.s64 %d1, %d1, {from_offset};\n\
+             add.s64 %d4, %d4, {to_offset};\nld.global.u8 %r1, [%d3];\nsetp.eq.s32 %p1, %r1, 0;\n\
+             mov.f32 %f1, 0f00000000;\n@!%p1 ld.global.f32 %f1, [%d1];\nst.global.f32 [%d4], %f1;\nret;\n}}\n"
+        )
+    };
+    let ptx = format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n{}{}",
+        kernel("forward", "x", "y", ["%d5", "0"]),
+        kernel("backward", "v_y", "v_x", ["0", "%d5"]),
+    );
+    fs::write(folder.path().join("gather.ptx"), ptx).expect("written");
+    let launch = |name: &str, from: &str, to: &str| {
+        format!(
+            "[{name}]\nkernel = \"{name}\"\nblock = [1]\ngrid = [1]\nparameters = [\"{from}\", \"index\", \"mask\", \
+             \"{to}\"]\n"
+        )
+    };
+    let manifest = format!(
+        "ptx = \"gather.ptx\"\n[inputs]\nx = {{ shape = [5] }}\nindex = {{ shape = [1], dtype = \"i64\", draw = {{ \
+         below = 5 }} }}\nmask = {{ shape = [3], dtype = \"u8\", draw = {{ below = 2 }} }}\n[outputs]\ny = {{ shape \
+         = [1] }}\n[gradients]\ny = \"v_y\"\nx = \"v_x\"\n{}{}",
+        launch("forward", "x", "y"),
+        launch("backward", "v_y", "v_x"),
+    );
+    let file = folder.path().join("gather.toml");
+    fs::write(&file, &manifest).expect("written");
+    let file = file.display().to_string();
+    let case = folder.path().join("case.safetensors").display().to_string();
+    let said = say(folder.path(), &["gradcheck", "--manifest", &file, "--save", &case]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.starts_with("agree: 20 runs, 100 derivatives"), "{said:?}");
+    let said = say(folder.path(), &["gradcheck", "--manifest", &file, "--inputs", &case]);
+    assert_ne!(said.code, Some(1), "read as it was written: {said:?}");
+    fs::write(&file, manifest.replace("below = 2", "below = 257")).expect("written");
+    let said = say(folder.path(), &["gradcheck", "--manifest", &file, "--cases", "999"]);
+    assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "256 is no byte: {said:?}");
+    assert!(said.err.contains("a number that the array's type can hold"), "{said:?}");
+}

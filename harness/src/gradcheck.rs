@@ -13,21 +13,24 @@
 //! and a right kernel that rounds badly is not accused.
 
 mod draw;
+mod dtype;
 mod explain;
 mod given;
 mod judge;
 mod launch;
 mod manifest;
+mod npz;
 mod purpose;
 mod shrink;
 mod stages;
 
 pub use draw::{Array, Case, CaseProblem, Values};
+pub use dtype::{Dtype, Whole};
 pub use explain::Explained;
 pub use judge::{Checked, Element, Judged, accuracy, check, compare, exact_arrays};
 pub use launch::{Program, ProgramError, Traffic};
 pub use manifest::{
-    Begins, Draw, Dtype, Input, Launch, Manifest, Number, Output, Parameter, Size, Structure, Sweep,
+    Begins, Draw, Input, Launch, Manifest, Number, Output, Parameter, Size, Structure, Sweep,
 };
 pub use purpose::{Convention, Purpose, on_purpose};
 pub use shrink::smaller;

@@ -67,7 +67,7 @@ impl Answer {
             let cases = match arrays {
                 None => Ok(Cases::Drawn { count, seed }),
                 Some((bytes, true)) => Case::of_bytes(&manifest, &bytes).map(Cases::Own),
-                Some((bytes, false)) => Case::given(&manifest, &bytes, seed).map(Cases::Own),
+                Some((bytes, false)) => Case::given(&manifest, &bytes, (seed, 0)).map(Cases::Own),
             };
             let cases = cases.map_err(|problem| PyValueError::new_err(problem.to_string()))?;
             let program = |files: &Vec<(String, String)>| {

@@ -185,7 +185,7 @@ REFUSED = {
     "inputs: missing": dict(inputs=None),
     "outputs: missing": dict(outputs=None),
     "inputs are of type list": dict(inputs=[X]),
-    "input 'x' is of type float64: expected float32, int32 or uint32": lambda: given(x=X.astype(np.float64)),
+    "input 'x' is of type float64: expected float32, int32, uint32, int64, uint8 or bool": lambda: given(x=X.astype(np.float64)),
     "input 'x' is of type str: expected an array": lambda: given(x="X"),
     "tensor 'v_y'": dict(gradients={"y": GIVEN[:3], "x": "v_x", "w": "v_w"}),
     "has parameters of [8, 8, 8, 8, 4] bytes, the manifest gives [8, 8, 8, 8, 8]": lambda: asked(

@@ -3,7 +3,9 @@
 
 mod asked;
 mod gate;
+mod made;
 mod options;
+mod page;
 mod replayed;
 mod report;
 mod swept;
@@ -33,7 +35,11 @@ pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         report::write_json(plan, &ran.all, file)?;
     }
     gate::write(plan, &ran)?;
-    out.write_all(text(&ran, again.as_ref().map_or(&[], |again| &again[..])).as_bytes())?;
+    let again = again.as_ref().map_or(&[][..], |again| &again[..]);
+    if let Some(file) = &plan.html {
+        page::write(plan, &ran, again, file)?;
+    }
+    out.write_all(text(&ran, again).as_bytes())?;
     out.flush()?;
     if ran.is_wrong() {
         return Ok(Outcome::Disagree);

@@ -4,17 +4,22 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use splatcheck_judge::case_rng::CaseRng;
-use splatcheck_judge::io::container::{self, Entry, Part};
+use splatcheck_judge::io::container::{self, Entry, Part, RawEntry};
 use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{Problem, read, write};
 use splatcheck_reference::arithmetic::{exp, ln};
 use splatcheck_workloads::layout::{Expression, ExpressionError};
 
+use super::dtype::{Dtype, Whole};
 use super::given::{sizes_of_metadata, sizes_of_shapes};
-use super::manifest::{Draw, Dtype, Manifest, Size};
+use super::manifest::{Draw, Manifest, Size};
+use super::npz;
 
 /// Most words of an array, and of all.
-const MOST_WORDS: usize = 1 << 26;
+pub(super) const MOST_WORDS: usize = 1 << 26;
+
+/// The number of the first given gradient among the arrays, behind those of the inputs.
+const FIRST_GRADIENT: u64 = 128;
 
 /// What the key of a size begins with in a file's metadata.
 pub(super) const SIZE: &str = "size.";
@@ -40,6 +45,14 @@ pub enum CaseProblem {
         /// What would do.
         advice: &'static str,
     },
+    /// A program that makes no case.
+    #[error("the program for case {index}: {why}")]
+    Program {
+        /// The case.
+        index: u64,
+        /// Why.
+        why: String,
+    },
     /// Sizes that are computed from each other.
     #[error("[sizes], {0}: computed from each other in a circle, give one of them a number")]
     Circle(String),
@@ -50,10 +63,8 @@ pub enum CaseProblem {
 pub enum Values {
     /// Floats.
     F32(Vec<f32>),
-    /// Whole numbers with a sign.
-    I32(Vec<i32>),
-    /// Whole numbers without one.
-    U32(Vec<u32>),
+    /// Whole numbers, all of which their type holds.
+    Whole(Whole, Vec<i64>),
 }
 
 impl Values {
@@ -62,16 +73,14 @@ impl Values {
     pub fn bytes(&self) -> Vec<u8> {
         match self {
             Self::F32(all) => all.iter().flat_map(|x| x.to_le_bytes()).collect(),
-            Self::I32(all) => all.iter().flat_map(|x| x.to_le_bytes()).collect(),
-            Self::U32(all) => all.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::Whole(whole, all) => whole.bytes_of(all),
         }
     }
 
     fn len(&self) -> usize {
         match self {
             Self::F32(all) => all.len(),
-            Self::I32(all) => all.len(),
-            Self::U32(all) => all.len(),
+            Self::Whole(_, all) => all.len(),
         }
     }
 
@@ -79,9 +88,17 @@ impl Values {
     pub(super) fn dtype(&self) -> Dtype {
         match self {
             Self::F32(_) => Dtype::F32,
-            Self::I32(_) => Dtype::I32,
-            Self::U32(_) => Dtype::U32,
+            Self::Whole(whole, _) => Dtype::Whole(*whole),
         }
+    }
+
+    /// As an array of a file.
+    pub(super) fn part(&self, name: String, shape: Vec<usize>) -> Box<dyn Part> {
+        let dtype = match self {
+            Self::F32(_) => safetensors::Dtype::F32,
+            Self::Whole(whole, _) => whole.stored(),
+        };
+        Box::new(RawEntry { name, dtype, shape, bytes: self.bytes() })
     }
 
     /// The numbers of a file's array, which has this type and shape.
@@ -93,10 +110,9 @@ impl Values {
         let expected: Vec<_> = shape.iter().copied().map(Some).collect();
         Ok(match dtype {
             Dtype::F32 => Self::F32(container.need_tensor(name)?.numbers(&expected)?),
-            Dtype::U32 => Self::U32(container.need_integers(name)?.integers(&expected)?),
-            Dtype::I32 => {
-                let words = container.need(name, safetensors::Dtype::I32)?.integers(&expected)?;
-                Self::I32(words.into_iter().map(u32::cast_signed).collect())
+            Dtype::Whole(whole) => {
+                let bytes = container.need(name, whole.stored())?.bytes(&expected)?;
+                Self::Whole(whole, whole.numbers_of(bytes))
             }
         })
     }
@@ -162,15 +178,14 @@ impl Case {
         index: u64,
     ) -> Result<Self, CaseProblem> {
         let mut case = Self { sizes: sizes(manifest, drawn)?, arrays: BTreeMap::new() };
-        // Each array has numbers of its own, so that one does not move when another changes.
-        let rng = |number: u64| CaseRng::new(seed ^ 0x6772_6164, index << 8 | number);
+        let rng = |number| numbers((seed, index), number);
         for ((name, input), number) in manifest.inputs.iter().zip(0..) {
             let shape = case.shape(name, &input.shape)?;
             let values =
                 case.draw(name, input.dtype, input.draw.as_ref(), &shape, &mut rng(number))?;
             case.arrays.insert(name.clone(), Array { shape, values });
         }
-        for ((of, gradient), number) in manifest.given().zip(128..) {
+        for ((of, gradient), number) in manifest.given().zip(FIRST_GRADIENT..) {
             let shape = case.shape(of, &manifest.outputs[of].shape)?;
             let values = rng(number).values(shape.iter().product());
             case.arrays.insert(gradient.to_owned(), Array { shape, values: Values::F32(values) });
@@ -293,12 +308,7 @@ impl Case {
         notes.extend(sizes);
         let mut parts: Vec<Box<dyn Part>> = Vec::new();
         for (name, Array { shape, values }) in &self.arrays {
-            let (name, shape) = (name.clone(), shape.clone());
-            parts.push(match values.clone() {
-                Values::F32(all) => Box::new(Entry::named(name, shape, all)),
-                Values::I32(all) => Box::new(Entry::named(name, shape, all)),
-                Values::U32(all) => Box::new(Entry::named(name, shape, all)),
-            });
+            parts.push(values.part(name.clone(), shape.clone()));
         }
         parts.extend(more.into_iter().map(|entry| Box::new(entry) as Box<dyn Part>));
         let parts: Vec<&dyn Part> = parts.iter().map(|part| &**part).collect();
@@ -306,9 +316,10 @@ impl Case {
         write::write_file(file, &bytes.map_err(|problem| problem.in_file(file))?)
     }
 
-    /// Reads what [`Self::write`] wrote: the sizes that are drawn, inputs and given gradients; other arrays
-    /// are left aside. A size that the metadata does not have is that of an array whose shape names it. Of a
-    /// file without the values of what is swept there is a case for each.
+    /// Reads a case: what [`Self::write`] wrote, or the `.npz` of `NumPy`. Sizes that are drawn, and inputs, are
+    /// those of the file; given gradients that it lacks are drawn, other arrays are left aside. A size that the
+    /// file does not say is that of an array whose shape names it. Of a file without the values of what is swept
+    /// there is a case for each.
     ///
     /// # Errors
     /// The first array that is missing or does not fit the manifest.
@@ -322,6 +333,10 @@ impl Case {
     /// # Errors
     /// As [`Self::read`].
     pub fn of_bytes(manifest: &Manifest, bytes: &[u8]) -> Result<Vec<Self>, Problem> {
+        if npz::is_npz(bytes) {
+            let bytes = npz::as_safetensors(manifest, bytes, npz::Others::Aside)?;
+            return Self::of_bytes(manifest, &bytes);
+        }
         let container = container::parse(bytes)?;
         let mut known = sizes_of_shapes(manifest, &container);
         known.extend(sizes_of_metadata(&container)?);
@@ -347,13 +362,17 @@ impl Case {
             |error: CaseProblem| Problem::new("the case", error.to_string(), "mend it there");
         let mut case =
             Self { sizes: sizes(manifest, drawn).map_err(wrong)?, arrays: BTreeMap::new() };
-        let inputs =
-            manifest.inputs.iter().map(|(name, input)| (name.as_str(), input.dtype, &input.shape));
-        let given =
-            manifest.given().map(|(of, name)| (name, Dtype::F32, &manifest.outputs[of].shape));
-        for (name, dtype, sides) in inputs.chain(given) {
-            let shape = case.shape(name, sides).map_err(wrong)?;
-            let values = Values::read(container, (name, dtype), &shape)?;
+        for (name, input) in &manifest.inputs {
+            let shape = case.shape(name, &input.shape).map_err(wrong)?;
+            let values = Values::read(container, (name, input.dtype), &shape)?;
+            case.arrays.insert(name.clone(), Array { shape, values });
+        }
+        for ((of, name), number) in manifest.given().zip(FIRST_GRADIENT..) {
+            let shape = case.shape(of, &manifest.outputs[of].shape).map_err(wrong)?;
+            let values = match container.tensors.contains_key(name) {
+                true => Values::read(container, (name, Dtype::F32), &shape)?,
+                false => Values::F32(numbers((0, 0), number).values(shape.iter().product())),
+            };
             case.arrays.insert(name.to_owned(), Array { shape, values });
         }
         Ok(case)
@@ -364,6 +383,12 @@ impl Case {
     pub fn words(&self) -> usize {
         self.arrays.values().map(|array| array.values.len()).sum()
     }
+}
+
+/// Where the arrays of a case take their numbers from: each has its own, so that one does not move when another
+/// changes.
+fn numbers((seed, index): (u64, u64), array: u64) -> CaseRng {
+    CaseRng::new(seed ^ 0x6772_6164, index << 8 | array)
 }
 
 fn lookup(sizes: &BTreeMap<String, i64>, name: &str) -> Result<i64, ExpressionError> {
@@ -470,22 +495,19 @@ fn offsets(
     Ok(all)
 }
 
-/// Whole numbers in the type of an array.
+/// Whole numbers in the type of an array; of one of floats, which none of these draws is of, in u32.
 fn integers(place: &str, dtype: Dtype, all: Vec<i64>) -> Result<Values, CaseProblem> {
-    let wrong = |value: i64| CaseProblem::Value {
-        place: place.to_owned(),
-        value: value.to_string(),
-        advice: "expected a number that the array's type can hold",
+    let whole = match dtype {
+        Dtype::F32 => Whole::U32,
+        Dtype::Whole(whole) => whole,
     };
-    match dtype {
-        Dtype::I32 => {
-            let each = |value| i32::try_from(value).map_err(|_| wrong(value));
-            Ok(Values::I32(all.into_iter().map(each).collect::<Result<_, _>>()?))
-        }
-        Dtype::U32 | Dtype::F32 => {
-            let each = |value| u32::try_from(value).map_err(|_| wrong(value));
-            Ok(Values::U32(all.into_iter().map(each).collect::<Result<_, _>>()?))
-        }
+    match all.iter().find(|&&value| !whole.holds(value)) {
+        None => Ok(Values::Whole(whole, all)),
+        Some(value) => Err(CaseProblem::Value {
+            place: place.to_owned(),
+            value: value.to_string(),
+            advice: "expected a number that the array's type can hold",
+        }),
     }
 }
 

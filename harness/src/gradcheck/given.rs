@@ -9,15 +9,25 @@ use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem, SIZE, Values};
 use super::manifest::{Manifest, Size};
+use super::npz;
 
 impl Case {
-    /// The case of these arrays, the bytes of a .safetensors: inputs, given gradients, and in the metadata sizes
+    /// The case of these arrays, the bytes of a .safetensors or .npz: inputs, given gradients, and in the metadata sizes
     /// (`size.N`). A size that is not there is what the arrays' shapes say; what arrays do not say either is
-    /// drawn, and so is every array that is not there. There is a case for each combination of what is swept.
+    /// drawn from a seed and an index, and so is every array that is not there. There is a case for each
+    /// combination of what is swept.
     ///
     /// # Errors
     /// The first array or size that does not fit the manifest, or is not of it.
-    pub fn given(manifest: &Manifest, bytes: &[u8], seed: u64) -> Result<Vec<Self>, Problem> {
+    pub fn given(
+        manifest: &Manifest,
+        bytes: &[u8],
+        (seed, index): (u64, u64),
+    ) -> Result<Vec<Self>, Problem> {
+        if npz::is_npz(bytes) {
+            let bytes = npz::as_safetensors(manifest, bytes, npz::Others::Refused)?;
+            return Self::given(manifest, &bytes, (seed, index));
+        }
         let container = container::parse(bytes)?;
         let known = || manifest.inputs.keys().map(String::as_str).chain(manifest.given().map(of));
         if let Some(name) = container.tensors.keys().find(|name| !known().any(|of| of == *name)) {
@@ -27,14 +37,14 @@ impl Case {
         }
         let wrong =
             |error: CaseProblem| Problem::new("the case", error.to_string(), "mend it there");
-        let mut sizes = Self::drawn_sizes(manifest, (seed, 0)).map_err(wrong)?;
+        let mut sizes = Self::drawn_sizes(manifest, (seed, index)).map_err(wrong)?;
         sizes.extend(sizes_of_shapes(manifest, &container));
         let said = sizes_of_metadata(&container)?;
         said.keys().try_for_each(|name| check_size(manifest, name))?;
         sizes.extend(said);
         let case = |setting: BTreeMap<String, i64>| {
             let sizes = sizes.clone().into_iter().chain(setting).collect();
-            let mut case = Self::of_sizes(manifest, &sizes, seed, 0).map_err(wrong)?;
+            let mut case = Self::of_sizes(manifest, &sizes, seed, index).map_err(wrong)?;
             for (name, array) in &mut case.arrays {
                 if container.tensors.contains_key(name) {
                     let expected = (name.as_str(), array.values.dtype());

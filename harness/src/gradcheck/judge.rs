@@ -7,9 +7,10 @@ use splatcheck_emulator::{
 use splatcheck_judge::io::container::Entry;
 
 use super::draw::{Case, CaseProblem, Values};
+use super::dtype::Dtype;
 use super::explain::{Explained, explain};
 use super::launch::{Arrays, Program, ProgramError, Stopped, Traffic};
-use super::manifest::{Dtype, Manifest};
+use super::manifest::Manifest;
 
 /// Bytes that the tape of a forward pass may take.
 const TAPE: u64 = 1 << 30;
@@ -214,7 +215,7 @@ fn checked(
 fn given<'m>(manifest: &'m Manifest, case: &Case) -> Vec<(&'m str, Vec<f64>)> {
     let numbers = |(of, name): (&'m str, &'m str)| match &case.arrays[name].values {
         Values::F32(all) => (of, all.iter().copied().map(f64::from).collect()),
-        Values::I32(_) | Values::U32(_) => (of, Vec::new()),
+        Values::Whole(..) => (of, Vec::new()),
     };
     manifest.given().map(numbers).collect()
 }
@@ -356,22 +357,25 @@ fn compared_programs(
         ..Checked::default()
     };
     for (name, dtype, shape) in results(manifest, case)? {
-        let expected = match one.words(name) {
+        let expected = match one.bytes_of(name) {
             Ok(expected) => expected,
             Err(why) => {
                 checked.not_judged(name, shape, why);
                 continue;
             }
         };
-        let found = other.words(name).map_err(Stopped::Fault)?;
+        let found = other.bytes_of(name).map_err(Stopped::Fault)?;
         let mut judged = match dtype {
             Dtype::F32 => {
+                let found = other.words(name).map_err(Stopped::Fault)?;
                 let exact = other.memory.exact(other.buffers[name]);
                 let wanted = one.memory.exact(one.buffers[name]);
                 let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
                 compared(name, name, &found, &exact, wanted, checked.open)
             }
-            Dtype::I32 | Dtype::U32 => equal(name, &expected, &found, dtype),
+            Dtype::Whole(whole) => {
+                equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))
+            }
         };
         judged.shape = shape;
         checked.arrays.push(judged);
@@ -380,26 +384,20 @@ fn compared_programs(
 }
 
 /// Compares whole numbers, which have no rounding.
-fn equal(name: &str, expected: &[u32], found: &[u32], dtype: Dtype) -> Judged {
-    let number = |word: u32| match dtype {
-        Dtype::I32 => f64::from(word.cast_signed()),
-        Dtype::U32 | Dtype::F32 => f64::from(word),
-    };
+#[expect(clippy::cast_precision_loss, reason = "shown, not judged")]
+fn equal(name: &str, expected: &[i64], found: &[i64]) -> Judged {
     let mut judged = Judged { name: name.to_owned(), of: name.to_owned(), ..Judged::default() };
     for (index, (&expected, &found)) in expected.iter().zip(found).enumerate() {
         judged.compared += 1;
         judged.zeros += usize::from(expected == 0 && found == 0);
         if expected != found {
-            let (expected, found) = (number(expected), number(found));
+            let (expected, found) = (expected as f64, found as f64);
             judged.wrong.push(Element {
                 index,
                 found,
                 expected,
                 uncertainty: 0.0,
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "shown beside the number itself"
-                )]
+                #[expect(clippy::cast_possible_truncation, reason = "shown beside the number")]
                 float: found as f32,
             });
         }

@@ -285,7 +285,8 @@ impl Arrays {
             buffers.insert(name.clone(), memory.upload_input(name, &array.values.bytes()));
         }
         for (name, output) in &manifest.outputs {
-            let bytes = 4 * case.shape(name, &output.shape)?.iter().product::<usize>();
+            let numbers: usize = case.shape(name, &output.shape)?.iter().product();
+            let bytes = output.dtype.bytes() * numbers;
             let buffer = match output.begins {
                 Begins::Poison => memory.allocate(bytes),
                 Begins::Zeros => memory.upload(&vec![0; bytes]),
@@ -406,10 +407,14 @@ impl Arrays {
         Ok((all, largest))
     }
 
-    /// The words of an array; why it cannot be read where some were never written.
+    /// The bytes of an array; why it cannot be read where some were never written.
+    pub(super) fn bytes_of(&self, name: &str) -> Result<Vec<u8>, String> {
+        self.memory.read(self.buffers[name]).map_err(|error| format!("{name}: {error}"))
+    }
+
+    /// The words of an array of floats.
     pub(super) fn words(&self, name: &str) -> Result<Vec<u32>, String> {
-        let bytes =
-            self.memory.read(self.buffers[name]).map_err(|error| format!("{name}: {error}"))?;
+        let bytes = self.bytes_of(name)?;
         let (words, _) = bytes.as_chunks::<4>();
         Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }

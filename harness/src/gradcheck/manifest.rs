@@ -54,6 +54,8 @@ use splatcheck_judge::io::Problem;
 use splatcheck_workloads::layout::Expression;
 use splatcheck_workloads::layout::written::parse;
 
+use super::dtype::Dtype;
+
 /// A checked manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
@@ -118,19 +120,6 @@ impl Sweep {
             Self::List(all) => all.clone(),
         }
     }
-}
-
-/// What an array is made of, 32 bits each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dtype {
-    /// Floats.
-    #[default]
-    F32,
-    /// Whole numbers with a sign.
-    I32,
-    /// Whole numbers without one.
-    U32,
 }
 
 /// An array that the kernels are given.

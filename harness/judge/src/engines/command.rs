@@ -21,6 +21,7 @@ pub use files::{Form, Need, Written, decode, encode, largest_output, read_writte
 pub use left_out::LeftOut;
 pub use line::{CommandLine, NoCommand};
 pub use program::{Grants, StartError};
+pub use running::run_to_end;
 
 use crate::judge::Arithmetic;
 use crate::threads;

@@ -149,6 +149,11 @@ impl Tensor<'_> {
     }
 
     fn words(&self, expected: &[Option<usize>]) -> Result<impl Iterator<Item = [u8; 4]>, Problem> {
+        Ok(self.bytes(expected)?.as_chunks().0.iter().copied())
+    }
+
+    /// The bytes of its numbers, little endian, where the shape is as expected.
+    pub fn bytes(&self, expected: &[Option<usize>]) -> Result<&[u8], Problem> {
         let fits = self.shape.len() == expected.len()
             && self.shape.iter().zip(expected).all(|(&l, e)| e.is_none_or(|e| e == l));
         if !fits {
@@ -162,7 +167,7 @@ impl Tensor<'_> {
             };
             return Err(Problem::new(field, found, advice));
         }
-        Ok(self.bytes.as_chunks().0.iter().copied())
+        Ok(self.bytes)
     }
 }
 
@@ -377,6 +382,36 @@ impl<S: Number> Part for Entry<S> {
 
     fn append(&self, bytes: &mut Vec<u8>) {
         self.values.iter().for_each(|value| value.append(bytes));
+    }
+}
+
+/// A tensor to be written whose type is known at run time.
+pub struct RawEntry {
+    /// Its name.
+    pub name: String,
+    /// The type of its numbers, as headers name it.
+    pub dtype: Dtype,
+    /// Its shape, the outermost dimension first.
+    pub shape: Vec<usize>,
+    /// Its numbers, little endian.
+    pub bytes: Vec<u8>,
+}
+
+impl Part for RawEntry {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn info(&self, place: [usize; 2]) -> Value {
+        json!({"dtype": self.dtype, "shape": self.shape, "data_offsets": place})
+    }
+
+    fn append(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(&self.bytes);
     }
 }
 

@@ -78,19 +78,7 @@ impl Page {
             (not_exercised(summary))
             (provenance(summary))
         };
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { "splatcheck: " (summary.run.named(&summary.verdict)) }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body { main { (body) } }
-            }
-        };
-        Ok(page.into_string())
+        Ok(document(&summary.run.named(&summary.verdict), &body))
     }
 
     /// The first finding of a fault with its picture, and where else the fault shows.
@@ -114,6 +102,24 @@ impl Page {
         };
         Ok(self.summary.engines.iter().map(one).collect::<Result<_, _>>()?)
     }
+}
+
+/// A whole page of that title, in the style of all.
+#[must_use]
+pub fn document(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "splatcheck: " (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { main { (body) } }
+        }
+    };
+    page.into_string()
 }
 
 /// The verdict in a line, what it rests on, and why the build stops.

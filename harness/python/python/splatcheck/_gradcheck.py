@@ -129,8 +129,8 @@ def gradcheck(
 
     Args:
         forward, backward: a launch each, or several that follow each other.
-        inputs: what the kernels read, by name: float32, int32 or uint32, numpy or anything with ``__dlpack__`` or
-            ``__array__`` in the processor's memory. With a manifest the arrays that are not there are drawn, and a
+        inputs: what the kernels read, by name: float32, int32, uint32, int64, uint8 or bool, numpy or anything with
+            ``__dlpack__`` or ``__array__`` in the processor's memory. With a manifest the arrays that are not there are drawn, and a
             path is a case that :meth:`Checked.save` or the command wrote.
         outputs: what the forward kernel writes, by name, and arrays that launches share: a shape, of float32 that
             was never written, or an array of zeros, as which it then begins.

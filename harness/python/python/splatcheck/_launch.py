@@ -27,7 +27,7 @@ _NUMBERS = {
     "float32": "f32",
     "float64": "f64",
 }
-_DTYPES = {"float32": "f32", "int32": "i32", "uint32": "u32"}
+_DTYPES = {"float32": "f32", "int32": "i32", "uint32": "u32", "int64": "i64", "uint8": "u8"}
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def arrays_of(inputs: Any) -> dict[str, np.ndarray]:
 
 
 def to_array(role: str, name: str, value: Any) -> np.ndarray:
-    """An array of any library in the processor's memory, of one of the three types.
+    """An array of any library in the processor's memory, of a type that manifests have.
 
     Raises:
         ValueError: it is none.
@@ -143,8 +143,11 @@ def to_array(role: str, name: str, value: Any) -> np.ndarray:
         array = _arrays.to_numpy(name, value, role)
     except TypeError as error:
         raise ValueError(str(error)) from error
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8)
     if array.dtype.name not in _DTYPES:
-        raise ValueError(f"{role} '{name}' is of type {array.dtype.name}: expected float32, int32 or uint32")
+        known = "float32, int32, uint32, int64, uint8 or bool"
+        raise ValueError(f"{role} '{name}' is of type {array.dtype.name}: expected {known}")
     # Of any layout and order of bytes; a number by itself would get a dimension.
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{Conventions, Schedule};
+use splatcheck_judge::engines::command::CommandLine;
 
+use super::made::made;
 use super::swept::Swept;
 
 use crate::gradcheck::{
@@ -65,6 +67,15 @@ pub enum Cases {
         /// Their seed.
         seed: u64,
     },
+    /// So many that a program makes, which says of each what it does not leave to be drawn.
+    Made {
+        /// Their number.
+        count: u64,
+        /// The seed of all.
+        seed: u64,
+        /// The program.
+        by: CommandLine,
+    },
     /// A single one, once for each combination of what is swept.
     Own(Vec<Case>),
 }
@@ -122,6 +133,7 @@ impl Asked {
                 let drawn = |setting| Case::drawn(&self.manifest, (*seed, index), setting);
                 settings.iter().map(drawn).collect()
             }
+            Cases::Made { seed, by, .. } => made(&self.manifest, by, (*seed, index)),
             Cases::Own(cases) => Ok(cases.clone()),
         }
     }
@@ -132,7 +144,7 @@ impl Asked {
     /// [`ProgramError`]: the manifest does not fit a program, or there is no such case.
     pub fn run(&self, programs: &[Program]) -> Result<Ran, ProgramError> {
         let count = match self.cases {
-            Cases::Drawn { count, .. } => count,
+            Cases::Drawn { count, .. } | Cases::Made { count, .. } => count,
             Cases::Own(_) => 1,
         };
         let mut ran = Ran {
@@ -173,7 +185,7 @@ impl Asked {
         let mut fails =
             |case: &Case| self.ask(programs, case, schedule).is_ok_and(|one| one.is_wrong());
         let case = match self.cases {
-            Cases::Own(_) => case.clone(),
+            Cases::Made { .. } | Cases::Own(_) => case.clone(),
             Cases::Drawn { seed, .. } => smaller(&self.manifest, case, (seed, index), &mut fails)?,
         };
         let checked = self.ask(programs, &case, schedule)?;
@@ -209,6 +221,17 @@ impl Ran {
     #[must_use]
     pub fn is_wrong(&self) -> bool {
         self.all.iter().any(|(_, checked)| checked.is_wrong())
+    }
+
+    /// The verdict in a word or two.
+    #[must_use]
+    pub fn verdict(&self) -> &'static str {
+        match self.question {
+            Question::Accuracy => "measured",
+            Question::Gradient | Question::Equal if self.is_wrong() => "disagree",
+            Question::Gradient | Question::Equal if self.not_judged().is_some() => "not judged",
+            Question::Gradient | Question::Equal => "agree",
+        }
     }
 
     /// The arrays of all cases, added up.

@@ -28,7 +28,7 @@ pub(super) fn write(plan: &Plan, ran: &Ran) -> Result<(), CliError> {
 }
 
 /// What is judged, in a few words.
-fn subject(plan: &Plan) -> String {
+pub(super) fn subject(plan: &Plan) -> String {
     let manifest = plan.manifest_file.file_stem().unwrap_or_default().to_string_lossy();
     format!("{} {manifest}", plan.asked.question.name())
 }

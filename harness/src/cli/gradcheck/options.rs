@@ -10,6 +10,7 @@ use crate::cli::schedule::ScheduleArgs;
 use crate::gradcheck::{Case, Manifest, Program};
 use clap::Args;
 use splatcheck_judge::engines::Order;
+use splatcheck_judge::engines::command::CommandLine;
 
 /// The options that the three share.
 #[derive(Clone, Debug, Args)]
@@ -26,9 +27,13 @@ pub struct DrawnArgs {
     /// In which orders the machine runs.
     #[command(flatten)]
     pub order: ScheduleArgs,
-    /// Run this case alone: sizes, inputs and given gradients, as a reproducer has them (.safetensors)
+    /// Run this case alone: sizes, inputs and given gradients (.safetensors as a reproducer, or .npz)
     #[arg(long, value_name = "FILE", conflicts_with = "cases")]
     pub inputs: Option<PathBuf>,
+    /// Let a program make each case: it is run as COMMAND SEED CASE FILE and writes arrays and sizes into FILE
+    /// (.npz or .safetensors); what it leaves out is drawn
+    #[arg(long, value_name = "COMMAND", conflicts_with = "inputs")]
+    pub cases_from: Option<CommandLine>,
     /// Write the first case: inputs, f32 outputs, exact outputs and gradients in f64 (.safetensors)
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
@@ -41,6 +46,9 @@ pub struct DrawnArgs {
     /// Write the finding as SARIF, with its line of the source
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<PathBuf>,
+    /// Write a page with the finding, its lines of the source and all arrays (HTML)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Folder for a reproducer of what disagrees
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
@@ -109,6 +117,8 @@ pub struct Plan {
     pub junit: Option<PathBuf>,
     /// Where the finding goes as SARIF.
     pub sarif: Option<PathBuf>,
+    /// Where the page goes.
+    pub html: Option<PathBuf>,
     /// Folder for a reproducer: writable, perhaps still to be made.
     pub out: PathBuf,
 }
@@ -165,12 +175,15 @@ impl DrawnArgs {
         let json = self.json.map(|file| paths::writable_file("--json", &file, "json"));
         let junit = self.junit.map(|file| paths::writable_file("--junit", &file, "xml"));
         let sarif = self.sarif.map(|file| paths::writable_file("--sarif", &file, "sarif"));
+        let html = self.html.map(|file| paths::writable_file("--html", &file, "html"));
         if self.cases == 0 && inputs.is_none() {
             return Err(CliError::new("--cases 0: nothing would be judged, give 1 or more"));
         }
-        let cases = match &inputs {
-            None => Cases::Drawn { count: self.cases, seed: self.seed },
-            Some(file) => Cases::Own(
+        let (count, seed) = (self.cases, self.seed);
+        let cases = match (&inputs, self.cases_from) {
+            (None, None) => Cases::Drawn { count, seed },
+            (None, Some(by)) => Cases::Made { count, seed, by },
+            (Some(file), _) => Cases::Own(
                 Case::read(&manifest, file)
                     .map_err(|error| CliError::caused("--inputs: cannot read the case", error))?,
             ),
@@ -188,6 +201,7 @@ impl DrawnArgs {
             json: json.transpose()?,
             junit: junit.transpose()?,
             sarif: sarif.transpose()?,
+            html: html.transpose()?,
             out: paths::folder_to_name("--out", &self.out)?,
         })
     }

@@ -82,6 +82,7 @@ pub fn replayed(path: &Path) -> Result<Option<Plan>, CliError> {
         json: None,
         junit: None,
         sarif: None,
+        html: None,
         out: PathBuf::new(),
     }))
 }

@@ -62,15 +62,10 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
     let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
     let what = question.elements();
-    let head = match question {
-        Question::Accuracy => "measured".to_owned(),
-        Question::Gradient | Question::Equal if wrong > 0 => {
-            format!("disagree: {wrong} of")
-        }
-        Question::Gradient | Question::Equal if ran.not_judged().is_some() => {
-            "not judged:".to_owned()
-        }
-        Question::Gradient | Question::Equal => "agree:".to_owned(),
+    let head = match (question, wrong) {
+        (Question::Accuracy, _) => ran.verdict().to_owned(),
+        (Question::Gradient | Question::Equal, 0) => format!("{}:", ran.verdict()),
+        (Question::Gradient | Question::Equal, _) => format!("{}: {wrong} of", ran.verdict()),
     };
     let runs = count(all.len() as u64, "run");
     let mut text =
@@ -90,7 +85,7 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
     text
 }
 
-fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec<Vec<String>> {
+pub(super) fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec<Vec<String>> {
     let with_distance = question != Question::Accuracy;
     let mut head = vec!["array", "of", "compared", "zero", "wrong", "not judged"];
     if with_distance {
@@ -113,34 +108,20 @@ fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec<Vec<String
 
 /// The finding: what is wrong, what it looks like, how to run it again.
 fn finding(question: Question, found: &Found, again: &[String]) -> String {
-    let mut text = String::new();
-    let sizes: Vec<_> =
-        found.case.sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
-    let sizes = if sizes.is_empty() { String::new() } else { format!(", {}", sizes.join(", ")) };
-    let place = format!("case {}{sizes}", found.index);
+    let (mut text, place) = (String::new(), setting(found));
     if let Some(why) = &found.checked.fault {
         let _ = writeln!(text, "DISAGREE no result ({place}): {why}");
     }
     if let Some(explained) = &found.checked.explained {
         let _ = writeln!(text, "  looks like: {}", explained.words);
     }
-    if let Some(Purpose { convention, line }) = &found.purpose {
-        let does = match convention {
-            Convention::StraightThrough => "lets the derivative pass",
-            Convention::Detach => "is a constant of the derivative",
-        };
-        let name = convention.name();
-        let _ = writeln!(
-            text,
-            "  or on purpose: it agrees if {line} {does}: [conventions] {name} = [\"{line}\"]"
-        );
+    if let Some(purpose) = &found.purpose {
+        let _ = writeln!(text, "  {}", on_purpose(purpose));
     }
     for judged in found.checked.arrays.iter().filter(|judged| !judged.wrong.is_empty()) {
         let (wrong, compared) = (judged.wrong.len(), judged.compared);
         let _ = writeln!(text, "DISAGREE {}: {wrong} of {compared} ({place})", judged.name);
-        let mut shown: Vec<&Element> = judged.wrong.iter().collect();
-        shown.sort_by(|a, b| (b.found - b.expected).abs().total_cmp(&(a.found - a.expected).abs()));
-        for element in shown.into_iter().take(SHOWN) {
+        for element in worst(judged, SHOWN) {
             text += &line(question, judged, element);
         }
     }
@@ -155,6 +136,30 @@ fn finding(question: Question, found: &Found, again: &[String]) -> String {
         let _ = writeln!(text, "  {when}: {again}");
     }
     text
+}
+
+/// The case of a finding, and its sizes.
+pub(super) fn setting(found: &Found) -> String {
+    let sizes = found.case.sizes.iter().map(|(name, size)| format!(", {name} = {size}"));
+    format!("case {}{}", found.index, sizes.collect::<String>())
+}
+
+/// The convention that would make a finding right.
+pub(super) fn on_purpose(Purpose { convention, line }: &Purpose) -> String {
+    let does = match convention {
+        Convention::StraightThrough => "lets the derivative pass",
+        Convention::Detach => "is a constant of the derivative",
+    };
+    let name = convention.name();
+    format!("or on purpose: it agrees if {line} {does}: [conventions] {name} = [\"{line}\"]")
+}
+
+/// So many wrong elements, those first that are furthest off.
+pub(super) fn worst(judged: &Judged, most: usize) -> Vec<&Element> {
+    let mut all: Vec<&Element> = judged.wrong.iter().collect();
+    all.sort_by(|a, b| (b.found - b.expected).abs().total_cmp(&(a.found - a.expected).abs()));
+    all.truncate(most);
+    all
 }
 
 fn line(question: Question, judged: &Judged, element: &Element) -> String {
@@ -178,7 +183,7 @@ fn line(question: Question, judged: &Judged, element: &Element) -> String {
 }
 
 /// An element's index, as in `NumPy`.
-fn place(shape: &[usize], index: usize) -> String {
+pub(super) fn place(shape: &[usize], index: usize) -> String {
     let mut rest = index;
     let mut all: Vec<String> = shape
         .iter()
@@ -194,7 +199,7 @@ fn place(shape: &[usize], index: usize) -> String {
 }
 
 /// Where the derivative is another on purpose.
-fn departures(conventions: &Conventions) -> String {
+pub(super) fn departures(conventions: &Conventions) -> String {
     let mut text = String::new();
     let Conventions { straight_through, detach } = conventions;
     for (name, lines) in [("straight_through", straight_through), ("detach", detach)] {
@@ -207,7 +212,11 @@ fn departures(conventions: &Conventions) -> String {
     text
 }
 
-fn notes(question: Question, all: &[(u64, Checked)], arrays: &BTreeMap<String, Judged>) -> String {
+pub(super) fn notes(
+    question: Question,
+    all: &[(u64, Checked)],
+    arrays: &BTreeMap<String, Judged>,
+) -> String {
     let mut text = String::new();
     let open: u64 = all.iter().map(|(_, checked)| checked.open[0]).sum();
     let decided: u64 = all.iter().map(|(_, checked)| checked.open[1]).sum();

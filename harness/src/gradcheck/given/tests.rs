@@ -1,5 +1,5 @@
 use super::*;
-use crate::gradcheck::Values;
+use crate::gradcheck::{Values, Whole};
 use splatcheck_judge::io::container::{Entry, Part, encode_parts};
 
 fn manifest() -> Manifest {
@@ -17,7 +17,7 @@ fn bytes(metadata: &[(&str, &str)], parts: &[&dyn Part]) -> Vec<u8> {
 
 /// The only case of what is not swept.
 fn given(bytes: &[u8], seed: u64) -> Result<Case, Problem> {
-    let cases = Case::given(&manifest(), bytes, seed)?;
+    let cases = Case::given(&manifest(), bytes, (seed, 0))?;
     assert_eq!(cases.len(), 1, "nothing is swept");
     Ok(cases[0].clone())
 }
@@ -32,7 +32,7 @@ fn sizes_are_those_of_the_arrays_and_the_rest_is_drawn() {
     assert_eq!(case.arrays["v_y"].shape, [3], "and the given gradient");
     let i = Entry::new("i", vec![6], vec![-1_i32; 6]);
     let case = given(&bytes(&[("size.N", "5")], &[&i]), 4).expect("it fits");
-    assert_eq!(case.arrays["i"].values, Values::I32(vec![-1; 6]), "as given");
+    assert_eq!(case.arrays["i"].values, Values::Whole(Whole::I32, vec![-1; 6]), "as given");
     assert_eq!(case.arrays["a"].shape, [5, 2], "of the size that is said");
     let none = given(&bytes(&[], &[]), 4).expect("all is drawn");
     assert_eq!(

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 
-use super::{Draw, Dtype, Launch, Manifest, Parameter, Sweep};
+use super::super::dtype::Dtype;
+use super::{Draw, Launch, Manifest, Parameter, Sweep};
 
 /// Most combinations of the values of [sweep].
 const MOST_SETTINGS: i64 = 10_000;
@@ -62,7 +63,7 @@ impl Manifest {
                     let advice = format!("expected one of [inputs] or [outputs]: {}", self.known());
                     return Err(Problem::new(place, "no array", advice));
                 }
-                Some(Dtype::I32 | Dtype::U32) => {
+                Some(Dtype::Whole(_)) => {
                     let advice = "whole numbers have no derivative, leave it out";
                     return Err(Problem::new(place, "an array of whole numbers", advice));
                 }
@@ -91,7 +92,7 @@ impl Manifest {
                 )
                 | (_, Some(Draw::Value(_)))
                 | (
-                    Dtype::I32 | Dtype::U32,
+                    Dtype::Whole(_),
                     Some(Draw::Below(_) | Draw::Offsets(_) | Draw::Permutation(true)),
                 ) => {}
                 (_, Some(Draw::Permutation(false))) => {
@@ -100,19 +101,19 @@ impl Manifest {
                 }
                 (Dtype::F32, Some(Draw::Below(_) | Draw::Offsets(_) | Draw::Permutation(true))) => {
                     let advice =
-                        "give dtype = \"i32\" or \"u32\", or draw = { uniform = [-1.0, 1.0] }";
+                        "give dtype = \"i32\" (u32, i64, u8), or draw = { uniform = [-1.0, 1.0] }";
                     return Err(Problem::new(
                         place(),
                         "floats that are drawn as whole numbers",
                         advice,
                     ));
                 }
-                (Dtype::I32 | Dtype::U32, None) => {
+                (Dtype::Whole(_), None) => {
                     let advice = "give draw = { below = N }, { offsets = N }, { permutation = true } or { value = 0 }";
                     return Err(Problem::new(place(), "whole numbers without a draw", advice));
                 }
                 (
-                    Dtype::I32 | Dtype::U32,
+                    Dtype::Whole(_),
                     Some(Draw::Uniform(_) | Draw::Normal(_) | Draw::LogUniform(_)),
                 ) => {
                     let advice = "give draw = { below = N }, or dtype = \"f32\"";

@@ -32,6 +32,13 @@ impl CommandLine {
         self.words.first().map_or("", String::as_str)
     }
 
+    /// The same with more arguments behind its own.
+    #[must_use]
+    pub fn with(&self, more: impl IntoIterator<Item = String>) -> Self {
+        let words = self.words.iter().cloned().chain(more).collect();
+        Self { typed: self.typed.clone(), words }
+    }
+
     /// Its arguments.
     #[must_use]
     pub fn arguments(&self) -> &[String] {

@@ -141,25 +141,46 @@ impl Running {
     }
 }
 
-/// Starts the program with an input that is at its end, at which it must end well; how it ended if it
-/// did otherwise, with its last words. One that goes on is killed.
+/// How a program ended, and its last words; `None` for one that went on.
+type Ended = Option<(ExitStatus, Option<String>)>;
+
+/// Starts the program with an input that is at its end, and waits so long for its own; one that goes on is killed.
+/// An error says why it does not start.
+fn unasked(line: &CommandLine, limit: Duration) -> Result<Ended, String> {
+    let child = command(line).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    let mut child = child.map_err(|error| format!("cannot start: {error}"))?;
+    let Some(stderr) = child.stderr.take() else { return Err(no_streams().to_string()) };
+    let tail = Tail::of(stderr).map_err(|error| error.to_string())?;
+    let mut child = ChildGuard::leading(child, tail);
+    let status = child.wait(limit);
+    Ok(status.map(|status| (status, child.tail().last_words())))
+}
+
+/// The same of one that must end well if it ends: how it did otherwise, with its last words.
 pub(super) fn fails_unasked(
     line: &CommandLine,
     limit: Duration,
 ) -> Option<(String, Option<String>)> {
-    let child = command(line).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-    let mut child = match child {
-        Ok(child) => child,
-        Err(error) => return Some((format!("cannot start: {error}"), None)),
-    };
-    let stderr = child.stderr.take()?;
-    let tail = match Tail::of(stderr) {
-        Ok(tail) => tail,
-        Err(error) => return Some((error.to_string(), None)),
-    };
-    let mut child = ChildGuard::leading(child, tail);
-    let status = child.wait(limit)?;
-    (!status.success()).then(|| (describe(status), child.tail().last_words()))
+    match unasked(line, limit) {
+        Err(why) => Some((why, None)),
+        Ok(None) => None,
+        Ok(Some((status, words))) => (!status.success()).then(|| (describe(status), words)),
+    }
+}
+
+/// Runs a program that is asked nothing to its end.
+///
+/// # Errors
+/// Why it does not end well within the limit, with its last words.
+pub fn run_to_end(line: &CommandLine, limit: Duration) -> Result<(), String> {
+    match unasked(line, limit)? {
+        Some((status, _)) if status.success() => Ok(()),
+        Some((status, words)) => {
+            let words = words.map_or_else(String::new, |words| format!(": {words}"));
+            Err(format!("{}{words}", describe(status)))
+        }
+        None => Err(format!("does not end within {} s: killed", limit.as_secs())),
+    }
 }
 
 /// Reads lines until the end; one that is longer than any answer comes cut off.

@@ -1,0 +1,121 @@
+//! The page of `gradcheck`, `compare` and `accuracy`: what a person looks at when CI is red.
+
+use std::path::Path;
+
+use maud::{Markup, html};
+use splatcheck_judge::io::read;
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::report::page::document;
+use splatcheck_judge::words::count;
+
+use super::asked::{Found, Ran};
+use super::gate::subject;
+use super::options::Plan;
+use super::report::{departures, notes, on_purpose, place, rows, setting, worst};
+use crate::cli::exit::CliError;
+use crate::gradcheck::Judged;
+
+/// Wrong elements that are shown of an array.
+const LISTED: usize = 12;
+
+/// Lines of the source that are shown before and behind the one that is named.
+const AROUND: usize = 2;
+
+/// Writes the page; `again` says how a finding is run again.
+pub(super) fn write(plan: &Plan, ran: &Ran, again: &[String], file: &Path) -> Result<(), CliError> {
+    write_file(file, html_of(plan, ran, again).as_bytes()).map_err(CliError::of)
+}
+
+fn html_of(plan: &Plan, ran: &Ran, again: &[String]) -> String {
+    let (verdict, arrays) = (ran.verdict(), ran.arrays());
+    let compared: usize = arrays.values().map(|judged| judged.compared).sum();
+    let lines = notes(ran.question, &ran.all, &arrays) + &departures(&ran.conventions);
+    let mut table = rows(ran.question, &arrays);
+    let head = table.remove(0);
+    let body = html! {
+        header {
+            h1 class=(verdict.replace(' ', "-")) { (verdict) }
+            p { strong { (subject(plan)) } }
+            p.soft {
+                (count(ran.all.len() as u64, "run")) ", " (compared) " " (ran.question.elements())
+                " compared, seed " (plan.seed)
+            }
+            @if let Some(why) = ran.not_judged() { p { (why) } }
+        }
+        @if let Some(found) = &ran.found { (finding(plan, ran, found, again)) }
+        h2 { "Arrays" }
+        div.wide { table {
+            thead { tr { @for name in &head { th { (name) } } } }
+            tbody { @for row in &table { tr { @for cell in row { td { (cell) } } } } }
+        } }
+        @if !lines.is_empty() {
+            h2 { "Notes" }
+            ul { @for line in lines.lines() { li { (line) } } }
+        }
+    };
+    document(&format!("{}: {verdict}", subject(plan)), &body)
+}
+
+fn finding(plan: &Plan, ran: &Ran, found: &Found, again: &[String]) -> Markup {
+    let explained = found.checked.explained.as_ref();
+    let line = explained.and_then(|explained| explained.line.as_deref());
+    html! {
+        section.finding {
+            h3 { (setting(found)) }
+            @if let Some(why) = &found.checked.fault { p { strong { "no result: " (why) } } }
+            @if let Some(explained) = explained { p { strong { (explained.words) } } }
+            @if let Some(line) = line { (source(plan, line)) }
+            @if let Some(purpose) = &found.purpose { p { (on_purpose(purpose)) } }
+            @for line in ran.swept.lines() { p { (line) } }
+            @for judged in &found.checked.arrays {
+                @if !judged.wrong.is_empty() { (elements(judged)) }
+            }
+            @for command in again { pre { code { (command) } } }
+        }
+    }
+}
+
+/// The lines of the source around the one that is named, where the file lies beside the manifest.
+fn source(plan: &Plan, line: &str) -> Markup {
+    let Some((file, number)) = line.rsplit_once(':') else { return html! {} };
+    let text = read::bytes(&plan.manifest_file.with_file_name(file));
+    let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let number: usize = number.parse().unwrap_or(0);
+    let first = number.saturating_sub(AROUND).max(1);
+    let lines = text.lines().enumerate().skip(first - 1).take(number + AROUND + 1 - first);
+    let lines: Vec<_> = lines.map(|(at, line)| (at + 1, line)).collect();
+    html! {
+        @if !lines.is_empty() {
+            p.soft { (line) }
+            pre { code {
+                @for (at, line) in lines {
+                    @if at == number { strong { (format!("{at:5}  {line}\n")) } }
+                    @else { (format!("{at:5}  {line}\n")) }
+                }
+            } }
+        }
+    }
+}
+
+/// The wrong elements of an array, the worst first.
+fn elements(judged: &Judged) -> Markup {
+    html! {
+        p { (judged.name) ": " (judged.wrong.len()) " of " (judged.compared) " elements are wrong" }
+        div.wide { table {
+            thead { tr {
+                @for name in ["element", "in real arithmetic", "must be", "distance", "uncertainty", "f32"] {
+                    th { (name) }
+                }
+            } }
+            tbody { @for element in worst(judged, LISTED) { tr {
+                td { (judged.name) (place(&judged.shape, element.index)) }
+                td { (format!("{:e}", element.found)) }
+                td { (format!("{:e}", element.expected)) }
+                td { (format!("{:.3e}", (element.found - element.expected).abs())) }
+                td { (format!("{:.1e}", element.uncertainty)) }
+                td { (format!("{:e}", element.float)) }
+            } } }
+        } }
+        @if judged.wrong.len() > LISTED { p.soft { "and " (judged.wrong.len() - LISTED) " more" } }
+    }
+}

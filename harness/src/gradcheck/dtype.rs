@@ -1,0 +1,133 @@
+//! What an array is made of.
+
+use serde::Deserialize;
+
+/// What an array is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Name")]
+pub enum Dtype {
+    /// Floats of 32 bits.
+    #[default]
+    F32,
+    /// Whole numbers.
+    Whole(Whole),
+}
+
+/// A type of whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// 32 bits with a sign.
+    I32,
+    /// 32 bits without one.
+    U32,
+    /// 64 bits with a sign: indices of PyTorch.
+    I64,
+    /// 8 bits without one: masks.
+    U8,
+}
+
+/// Types as manifests name them.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Name {
+    F32,
+    I32,
+    U32,
+    I64,
+    U8,
+}
+
+impl From<Name> for Dtype {
+    fn from(name: Name) -> Self {
+        match name {
+            Name::F32 => Self::F32,
+            Name::I32 => Self::Whole(Whole::I32),
+            Name::U32 => Self::Whole(Whole::U32),
+            Name::I64 => Self::Whole(Whole::I64),
+            Name::U8 => Self::Whole(Whole::U8),
+        }
+    }
+}
+
+impl Dtype {
+    /// Bytes of a number.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::Whole(whole) => whole.width(),
+        }
+    }
+}
+
+impl Whole {
+    fn width(self) -> usize {
+        match self {
+            Self::I32 | Self::U32 => 4,
+            Self::I64 => 8,
+            Self::U8 => 1,
+        }
+    }
+
+    /// Whether a number is one of this type.
+    pub(super) fn holds(self, number: i64) -> bool {
+        match self {
+            Self::I32 => i32::try_from(number).is_ok(),
+            Self::U32 => u32::try_from(number).is_ok(),
+            Self::I64 => true,
+            Self::U8 => u8::try_from(number).is_ok(),
+        }
+    }
+
+    /// Its name in the header of a `.safetensors`.
+    pub(super) fn stored(self) -> safetensors::Dtype {
+        match self {
+            Self::I32 => safetensors::Dtype::I32,
+            Self::U32 => safetensors::Dtype::U32,
+            Self::I64 => safetensors::Dtype::I64,
+            Self::U8 => safetensors::Dtype::U8,
+        }
+    }
+
+    /// The bytes of numbers that it holds, little endian.
+    pub(super) fn bytes_of(self, numbers: &[i64]) -> Vec<u8> {
+        numbers
+            .iter()
+            .flat_map(|number| number.to_le_bytes().into_iter().take(self.width()))
+            .collect()
+    }
+
+    /// The numbers of such bytes.
+    pub(super) fn numbers_of(self, bytes: &[u8]) -> Vec<i64> {
+        let four = || bytes.as_chunks::<4>().0.iter().copied();
+        match self {
+            Self::I32 => four().map(|bytes| i32::from_le_bytes(bytes).into()).collect(),
+            Self::U32 => four().map(|bytes| u32::from_le_bytes(bytes).into()).collect(),
+            Self::I64 => {
+                bytes.as_chunks().0.iter().map(|bytes| i64::from_le_bytes(*bytes)).collect()
+            }
+            Self::U8 => bytes.iter().map(|&byte| byte.into()).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_survive_their_bytes() {
+        for (whole, numbers) in [
+            (Whole::I32, &[i64::from(i32::MIN), -1, 0, 7, i64::from(i32::MAX)][..]),
+            (Whole::U32, &[0, 1 << 31, i64::from(u32::MAX)]),
+            (Whole::I64, &[i64::MIN, -1, 1 << 40]),
+            (Whole::U8, &[0, 1, 255]),
+        ] {
+            assert!(numbers.iter().all(|&number| whole.holds(number)), "{whole:?}");
+            let bytes = whole.bytes_of(numbers);
+            assert_eq!(bytes.len(), numbers.len() * Dtype::Whole(whole).bytes(), "{whole:?}");
+            assert_eq!(whole.numbers_of(&bytes), numbers, "{whole:?}");
+        }
+        assert!(!Whole::U8.holds(256) && !Whole::U32.holds(-1) && !Whole::I32.holds(1 << 31));
+    }
+}
