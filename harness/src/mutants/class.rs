@@ -7,10 +7,11 @@ use splatcheck_judge::campaign::Item;
 use splatcheck_judge::workload::{
     AnyCase, CaseError, Draw, Job, Promise, Variant, Workload, views,
 };
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A generator, or the corpus, with some of its cases.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Class {
     /// Its name in reports.
     pub name: &'static str,
@@ -62,9 +63,22 @@ pub fn classes_as(
 ) -> Result<Vec<Class>, CaseError> {
     let corpus = views(corpus.into_iter().map(judged)).collect();
     let corpus = trials(corpus, Promise::Every)?;
-    let mut classes = vec![Class { name: "corpus", cuda_only: false, trials: corpus }];
+    let corpus = Class { name: "corpus", cuda_only: false, trials: corpus };
+    Ok([vec![corpus], drawn(workload, 0..u64::from(count), judged)?].concat())
+}
+
+/// The cases with these numbers of each generator whose outputs are promised and whose files are here.
+///
+/// # Errors
+/// Says why a case has no jobs.
+pub fn drawn(
+    workload: &dyn Workload,
+    numbers: Range<u64>,
+    judged: &dyn Fn(AnyCase) -> AnyCase,
+) -> Result<Vec<Class>, CaseError> {
+    let mut classes = Vec::new();
     for generator in workload.generators().into_iter().filter(|g| g.promise != Promise::Nothing) {
-        let cases = (0..u64::from(count)).map_while(|index| {
+        let cases = numbers.clone().map_while(|index| {
             let draw = Draw { lane_width: LANE_WIDTH, turn: index };
             Some((judged(workload.draw(generator, draw, 0, index)?.current()), 0))
         });

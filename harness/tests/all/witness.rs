@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 use splatcheck::gradcheck::{Checked, check_stages, forward_of};
-use splatcheck::mutants::class::{Class, Trial, classes};
+use splatcheck::mutants::class::{Class, Trial, classes, drawn};
 use splatcheck::mutants::emulated::{stage_of, takes};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
 use splatcheck_emulator::{Schedule, WARP};
@@ -189,6 +189,76 @@ fn every_reduction_and_threshold_returns_the_derivatives() {
             assert!(compared > 0, "{backward} was compared");
         }
     }
+}
+
+/// The unchanged kernels on many drawn cases: each backward stage on so many, with its reductions and thresholds by
+/// turns, each case in two orders. `SPLAT_WITNESS_CASES` says how many: `cargo test --release -p splatcheck --test
+/// all witness -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes an hour for 1,000 cases of each stage"]
+fn unchanged_kernels_agree_on_many_drawn_cases() {
+    /// Cases of each generator that are in memory at a time.
+    const BATCH: u64 = 16;
+    let most = std::env::var("SPLAT_WITNESS_CASES").map_or(Ok(1000), |text| text.parse());
+    let most: usize = most.expect("SPLAT_WITNESS_CASES is a number");
+    for name in WORKLOADS {
+        let workload = splatcheck_workloads::find(name).expect("it is there");
+        let mut sums: BTreeMap<Stage, (usize, Sum)> = BTreeMap::new();
+        for first in (0..).step_by(BATCH as usize) {
+            let left = |stage: &Stage| sums.get(stage).is_none_or(|(cases, _)| *cases < most);
+            let stages: Vec<Stage> = backwards(name).into_iter().filter(left).collect();
+            if stages.is_empty() {
+                break;
+            }
+            let numbers = first..first + BATCH;
+            let drawn = drawn(workload.as_ref(), numbers, &|case| case).expect("they are legal");
+            for backward in stages {
+                let trials = drawn.iter().flat_map(|class| &class.trials).collect();
+                let (cases, sum) = sums.entry(backward).or_default();
+                let turn = *cases;
+                let (agree, compared) = all_agree(backward, trials, turn);
+                assert!(agree > 0, "{backward}: no drawn case has a job of it");
+                *cases += agree;
+                sum.compared += compared.compared;
+                sum.unknown += compared.unknown;
+                println!(
+                    "{backward}: {cases} cases in two orders, {} compared, {} not judged",
+                    sum.compared, sum.unknown
+                );
+            }
+        }
+    }
+}
+
+/// How many cases of some a backward stage agrees on in two orders, and what was compared; panics with those of
+/// which a kernel is accused.
+fn all_agree(backward: Stage, trials: Vec<&Trial>, turn: usize) -> (usize, Sum) {
+    let settings = backward.settings(&Setting::sweep(WARP));
+    let ran: Vec<(Sum, Option<String>)> = trials
+        .par_iter()
+        .enumerate()
+        .filter_map(|(at, trial)| {
+            let setting = settings[(turn + at) % settings.len()];
+            let mut sum = Sum::default();
+            for schedule in [Schedule::lockstep(), Schedule::adversarial((turn + at) as u64)] {
+                let checked = checked(&mut engine(schedule), trial, backward, setting)?;
+                sum.add(&checked);
+                let what = format!("{backward} {setting:?}");
+                if let Some(accused) = accused(&what, trial, &checked) {
+                    return Some((sum, Some(accused)));
+                }
+            }
+            Some((sum, None))
+        })
+        .collect();
+    let accused: Vec<_> = ran.iter().filter_map(|(_, accused)| accused.as_deref()).collect();
+    assert!(accused.is_empty(), "{}", accused.join("\n"));
+    let mut all = Sum::default();
+    for (sum, _) in &ran {
+        all.compared += sum.compared;
+        all.unknown += sum.unknown;
+    }
+    (ran.len(), all)
 }
 
 /// Why a mutant has the values of the right kernel in real arithmetic.
