@@ -4,8 +4,8 @@
 //! An observer as coverage is one: nothing is paid for it unless [`Observers::shadow`](super::Observers)
 //! asks for it. What it finds is asked of the [`DeviceMemory`](super::DeviceMemory) after a launch.
 //!
-//! Modules use only those before them: `number` (what is beside a word), `table` (operations), `tape`,
-//! `sweep`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `journal` (what
+//! Modules use only those before them: `number` (what is beside a word), `table` (operations), `spare`, `tape`,
+//! `sweep`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `plan`, `journal` (what
 //! is kept), then what follows instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`,
 //! `rare`, `follow`, `access`, and what callers ask, `ask`.
 
@@ -24,9 +24,11 @@ mod journal;
 mod literals;
 mod marker;
 mod number;
+mod plan;
 mod polynomials;
 mod rare;
 mod registers;
+mod spare;
 mod sweep;
 mod table;
 mod tape;

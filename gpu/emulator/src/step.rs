@@ -129,7 +129,7 @@ fn instruction(
     match &instruction.op {
         Op::Arithmetic(op) => {
             if let Some(journal) = &mut machine.journal {
-                shadow::before(journal, &warp.registers, op, running.pc);
+                shadow::before(journal, &warp.registers, running.pc);
             }
             alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
             if machine.watched {

@@ -1,57 +1,45 @@
 //! Operations on f32: all lanes at once, by the table.
 
-use pulp::{Simd, WithSimd};
-
 use super::super::ir::Slot;
 use super::super::registers::{Bits, LANES, Registers};
 use super::conventions::Departure;
 use super::journal::{Journal, Loss};
 use super::number::{Shadow, UNRECORDED, Word, depends, up};
+use super::plan::Operation;
 use super::registers::{Beside, Lanes};
 use super::table::accuracy::Accuracy;
 use super::table::{Function, error, is_exact, spread, value};
-use super::tape::{Flags, Rule, What, opened};
+use super::tape::{Flags, Recorded, Rule, What};
 
-/// An instruction that gives an f32.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Operation<'s> {
-    pub(super) function: Function,
-    pub(super) accuracy: Accuracy,
-    /// `.sat`.
-    pub(super) saturate: bool,
-    pub(super) d: Slot,
-    pub(super) operands: &'s [Slot],
-}
-
-/// The table's answer for 32 lanes. Dispatched by pulp, for the widest registers there are.
-struct Evaluate<'e> {
-    function: Function,
-    accuracy: Accuracy,
-    operands: [&'e Lanes; 3],
-    /// What the instruction gave.
-    bits: &'e [u32; LANES],
-    out: &'e mut Lanes,
-}
-
-impl WithSimd for Evaluate<'_> {
-    /// The lanes whose f32 is not within the radius.
-    type Output = u32;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> u32 {
-        let Self { function, accuracy, operands, bits, out } = self;
-        macro_rules! folded {
-            ($($known:ident)*) => {
-                match function {
-                    $(Function::$known => lanes(Function::$known, accuracy, operands, bits, out),)*
-                    other => lanes(other, accuracy, operands, bits, out),
-                }
-            };
-        }
-        folded!(
-            Negate Absolute Reciprocal Root ReciprocalRoot Exp2 Log2 Sum Difference Product Quotient Fused
-        )
+/// The table's answer for 32 lanes, by code of its own for what kernels are full of; `bits` are what the
+/// instruction gave. Returns the lanes whose f32 is not within the radius.
+#[inline(always)]
+fn evaluate(
+    (function, accuracy): (Function, Accuracy),
+    operands: [&Lanes; 3],
+    bits: &[u32; LANES],
+    out: &mut Lanes,
+) -> u32 {
+    // With the flushing of operands and without: it takes as long as the rest.
+    let [flushing, plain] = [true, false].map(|flush| Accuracy { flush, ..accuracy });
+    macro_rules! folded {
+        ($($known:ident)*) => {
+            match (function, accuracy.flush) {
+                $(
+                    (Function::$known, true) => {
+                        lanes(Function::$known, flushing, operands, bits, out)
+                    }
+                    (Function::$known, false) => {
+                        lanes(Function::$known, plain, operands, bits, out)
+                    }
+                )*
+                (other, _) => lanes(other, accuracy, operands, bits, out),
+            }
+        };
     }
+    folded!(
+        Negate Absolute Reciprocal Root ReciprocalRoot Exp2 Log2 Sum Difference Product Quotient Fused
+    )
 }
 
 #[inline(always)]
@@ -116,7 +104,14 @@ pub(super) fn number(
     Number { x: y, r, c: up(uncertain), failed: !(finite & within) }
 }
 
+/// Whether a literal is far above what it is added to, to round it to a whole number: such as 1.5 * 2^23, whose last
+/// place is a half, 1 or 2.
+pub(super) fn rounds(x: f64) -> bool {
+    x.fract() == 0.0 && (4_194_304.0..33_554_432.0).contains(&x.abs())
+}
+
 /// An operand's lanes: those of its entry, or the f32 where it has none.
+#[inline(always)]
 fn operand<'l>(
     journal: &'l Journal,
     beside: &'l Beside,
@@ -130,13 +125,14 @@ fn operand<'l>(
     if let Some(entry) = entry.filter(|entry| entry.floats == u32::MAX) {
         return &entry.lanes;
     }
-    for (x, &bits) in scratch.x.iter_mut().zip(&journal.words[k]) {
-        *x = f64::from(f32::from_bits(bits));
+    let words = &journal.words[k];
+    for lane in 0..LANES {
+        scratch.x[lane] = f64::from(f32::from_bits(words[lane]));
     }
     (scratch.r, scratch.c) = ([0.0; LANES], [0.0; LANES]);
     scratch.n = [UNRECORDED; LANES];
-    if let Some(entry) = entry {
-        Bits(entry.floats).for_each(|lane| scratch.set(lane, entry.lanes.get(lane)));
+    if let Some(entry) = entry.filter(|entry| entry.floats != 0) {
+        scratch.take(&entry.lanes, entry.floats);
     }
     scratch
 }
@@ -147,6 +143,16 @@ fn dependent(lanes: &Lanes) -> u32 {
     let mut all = 0;
     for (lane, &n) in lanes.n.iter().enumerate() {
         all |= u32::from(depends(n)) << lane;
+    }
+    all
+}
+
+/// Lanes whose numbers the tape has not heard of.
+#[inline(always)]
+fn unrecorded(lanes: &Lanes) -> u32 {
+    let mut all = 0;
+    for (lane, &n) in lanes.n.iter().enumerate() {
+        all |= u32::from(n == UNRECORDED) << lane;
     }
     all
 }
@@ -166,6 +172,7 @@ impl Default for Room {
 
 /// The lanes of each operand, after what is no float in them was made one; of those that are not there
 /// zeros.
+#[inline(always)]
 pub(super) fn read<'l>(
     scratch: &'l mut [Lanes; 3],
     journal: &'l Journal,
@@ -180,13 +187,32 @@ pub(super) fn read<'l>(
     all
 }
 
+/// The operands of lanes whose result is not within its radius.
+#[cold]
+#[inline(never)]
+fn lost(operands: [&Lanes; 3], lanes: u32) -> Vec<(usize, [Shadow; 3])> {
+    Bits(lanes).map(|lane| (lane, operands.map(|operand| operand.get(lane)))).collect()
+}
+
+/// Lanes that might be 0: which side of it they are on, rounding leaves open.
+fn at_zero(lanes: &Lanes) -> u32 {
+    let is_near = |lane: usize| lanes.x[lane].abs() <= f64::from(lanes.r[lane]);
+    (0..LANES).fold(0, |all, lane| all | u32::from(is_near(lane)) << lane)
+}
+
 impl Journal {
     /// Makes floats of what is beside an operand otherwise: numbers that were changed by their bits.
-    pub(super) fn settle(&mut self, beside: &mut Beside, (slot, k): (Slot, usize), active: u32) {
-        if slot >= self.registers {
-            return;
+    #[inline(always)]
+    pub(super) fn settle(&mut self, beside: &mut Beside, place: (Slot, usize), active: u32) {
+        let others = beside.entry(place.0).map_or(0, |entry| entry.others) & active;
+        if others != 0 {
+            self.settle_others(beside, place, others);
         }
-        let others = beside.entry(slot).map_or(0, |entry| entry.others) & active;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_others(&mut self, beside: &mut Beside, (slot, k): (Slot, usize), others: u32) {
         for lane in Bits(others) {
             let shadow = self.float(beside.word(slot, lane), self.words[k][lane]);
             beside.entry_mut(slot).set(lane, Word::Float(shadow));
@@ -195,6 +221,7 @@ impl Journal {
 
     /// Gives names to the constants among operands that are used together with numbers which depend on
     /// inputs.
+    #[inline(never)]
     fn name(&mut self, beside: &mut Beside, (slot, k): (Slot, usize), lanes: u32) {
         if slot >= self.registers {
             return;
@@ -223,87 +250,113 @@ impl Journal {
         }
     }
 
+    /// Whether a sum is a rounding to a whole number: one of its addends is a literal that [`rounds`]. The f32
+    /// result then is a whole number.
+    #[inline(always)]
+    fn rounds_on_purpose(&self, beside: &Beside, on: u32, operation: &Operation) -> bool {
+        let literal = |&slot: &Slot| match slot.checked_sub(self.registers) {
+            Some(at) => self.rounding[usize::from(at)],
+            None => beside.entry(slot).is_some_and(|entry| {
+                entry.literals & on == on && rounds(entry.lanes.x[on.trailing_zeros() as usize & 31])
+            }),
+        };
+        match operation.addends().iter().copied().find(literal) {
+            Some(slot) => self.is_below(beside, on, (slot, operation.operands())),
+            None => false,
+        }
+    }
+
+    /// Whether what is added to a literal is less than half of it, in all lanes.
+    #[cold]
+    #[inline(never)]
+    fn is_below(&self, beside: &Beside, on: u32, (at, operands): (Slot, &[Slot])) -> bool {
+        let lane = on.trailing_zeros() as usize & 31;
+        let Word::Float(Shadow { x: size, .. }) = self.word(beside, at, lane) else { return false };
+        // Of a b + c the product, of a + b the other one.
+        let number = |(&slot, k): (&Slot, usize), lane: usize| match self.word(beside, slot, lane) {
+            Word::Float(shadow) => shadow.x,
+            _ => f64::from(f32::from_bits(self.words[k][lane])),
+        };
+        let small = |lane: usize| {
+            let rest = operands.iter().zip(0..).take(2).filter(|(slot, _)| **slot != at);
+            rest.map(|operand| number(operand, lane)).product::<f64>().abs() < 0.5 * size.abs()
+        };
+        Bits(on).all(small)
+    }
+
     /// An instruction on f32, of the lanes that execute it.
+    #[inline(always)]
     pub(super) fn operation(
         &mut self,
         beside: &mut Beside,
         r: &Registers,
         active: u32,
-        operation: &Operation<'_>,
+        operation: &Operation,
     ) {
-        let &Operation { function, accuracy, d, operands: slots, .. } = operation;
+        let &Operation { function, accuracy, saturate, d, .. } = operation;
+        let slots = operation.operands();
+        if self.rounds_on_purpose(beside, active, operation) {
+            return beside.clear(d, active);
+        }
         for place in slots.iter().copied().zip(0..) {
             self.settle(beside, place, active);
         }
-        if operation.saturate {
+        if saturate {
             return self.saturated(beside, r, active, operation);
         }
         let mut room = self.room.take().unwrap_or_default();
         let Room { scratch, out } = &mut *room;
+        let mut operands = read(scratch, self, beside, slots);
         let mut vars = 0;
         if self.tape.is_some() {
-            let read = read(scratch, self, beside, slots);
-            vars = read.iter().fold(0, |vars, lanes| vars | dependent(lanes)) & active;
-            if vars != 0 {
+            vars = operands.iter().fold(0, |vars, lanes| vars | dependent(lanes)) & active;
+            let all = operands.iter().take(slots.len());
+            if vars != 0 && all.fold(0, |all, lanes| all | unrecorded(lanes)) & vars != 0 {
                 for place in slots.iter().copied().zip(0..) {
                     self.name(beside, place, vars);
                 }
+                operands = read(scratch, self, beside, slots);
             }
         }
-        out.n = [UNRECORDED; LANES];
-        let operands = read(scratch, self, beside, slots);
         let bits = r.words.get(d);
-        let evaluate = Evaluate { function, accuracy, operands, bits, out: &mut *out };
-        let failed = self.arch.dispatch(evaluate) & active;
-        let parents = operands.map(|operand| operand.n);
-        let mut undecided = 0;
-        if function == Function::Absolute {
-            for lane in Bits(vars) {
-                let a = operands[0].get(lane);
-                undecided |= u32::from(a.x.abs() <= f64::from(a.r)) << lane;
-            }
+        let failed = evaluate((function, accuracy), operands, bits, out) & active;
+        out.n = [UNRECORDED; LANES];
+        let anew = if failed == 0 { Vec::new() } else { lost(operands, failed) };
+        let recorded = vars & !failed;
+        if recorded != 0 {
+            let undecided = if function == Function::Absolute { at_zero(operands[0]) } else { 0 };
+            let parents = operands.map(|operand| operand.n);
+            let flags = [beside.open & recorded, undecided & recorded];
+            self.record(function, recorded, (&parents, out), flags);
         }
-        let mut restarts: Vec<(usize, [Shadow; 3])> = Vec::new();
-        for lane in Bits(failed) {
-            restarts.push((lane, operands.map(|operand| operand.get(lane))));
-        }
-        self.record(function, vars & !failed, (&parents, &mut *out), beside.open, undecided);
         let entry = beside.entry_mut(d);
         entry.clear(active);
         entry.lanes.take(out, active);
         entry.floats |= active & !failed;
-        for (lane, from) in restarts {
+        for (lane, from) in anew {
             let word = self.restart(&from[..slots.len()], out.x[lane], bits[lane]);
             beside.set_word(d, lane, word);
         }
         self.room = Some(room);
     }
 
-    /// Nodes of some lanes.
+    /// Nodes of some lanes; `flags`: which of them have come by an open decision, and which are undecided.
     #[inline(always)]
     fn record(
         &mut self,
         function: Function,
         lanes: u32,
         (parents, out): (&[[u32; LANES]; 3], &mut Lanes),
-        open: u32,
-        undecided: u32,
+        [open, undecided]: [u32; 2],
     ) {
         let place = self.place();
         let Some(tape) = &mut self.tape else { return };
-        let what = |undecided| {
-            let flags = Flags { open: false, undecided };
-            What { rule: Rule::Real(function), flags, place }.packed()
-        };
-        let both = [what(false), what(true)];
-        for lane in Bits(lanes) {
-            let what = both[(undecided >> lane & 1) as usize] | opened(open >> lane & 1 == 1);
-            let parents = [parents[0][lane], parents[1][lane], parents[2][lane]];
-            out.n[lane] = tape.push(parents, out.x[lane], out.c[lane], what);
-        }
+        let what = What { rule: Rule::Real(function), flags: Flags::default(), place };
+        tape.record(&Recorded { what, lanes, parents, open, undecided }, out);
     }
 
     /// What is beside a result that is not within its radius.
+    #[inline(never)]
     pub(super) fn restart(&mut self, from: &[Shadow], x: f64, bits: u32) -> Word {
         let result = f64::from(f32::from_bits(bits));
         let agree = x == result || x.is_nan() && result.is_nan();
@@ -321,14 +374,16 @@ impl Journal {
     }
 
     /// The same with `.sat`, lane by lane: the operation, and then what clamps it.
+    #[inline(never)]
     fn saturated(
         &mut self,
         beside: &mut Beside,
         r: &Registers,
         active: u32,
-        operation: &Operation<'_>,
+        operation: &Operation,
     ) {
-        let &Operation { function, accuracy, d, operands: slots, .. } = operation;
+        let &Operation { function, accuracy, d, .. } = operation;
+        let slots = operation.operands();
         let bits = r.words.get(d);
         let mut scratch = [Lanes::NONE; 3];
         // Copies, because the result may be written over an operand.

@@ -5,78 +5,42 @@
 
 mod wide;
 
+use pulp::{Simd, WithSimd};
+
 use super::super::ir::{
-    Approximation, Arithmetic, Compared, File, FloatBinary, FloatFlags, FloatToInteger, FloatUnary,
-    Place, Rounding, SINK, Slot, WordTernary, WordType, WordUnary,
+    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Place, Rounding, SINK, Slot,
+    WordTernary, WordType, WordUnary,
 };
 use super::super::registers::{Active, Bits, Registers};
 use super::bits::Integers;
-use super::floats::Operation;
 use super::journal::Journal;
 use super::number::{Shadow, Source, Wide, Word, up};
+use super::plan::Keep;
 use super::registers::Beside;
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 
-/// No operand.
-const NONE: Place = Place { file: File::Predicate, slot: 0 };
-
-/// The registers that an instruction reads, but for addresses, amounts that nobody follows, and
-/// predicates.
-fn sources(op: &Arithmetic) -> [Place; 4] {
-    let word = |slot| Place { file: File::Word, slot };
-    let wide = |slot| Place { file: File::B64, slot };
-    match *op {
-        Arithmetic::WordUnary(_, _, a)
-        | Arithmetic::FloatUnary(_, _, _, a)
-        | Arithmetic::WordToFloat { a, .. }
-        | Arithmetic::Widen { a, .. }
-        | Arithmetic::FloatToInteger(FloatToInteger { a, .. })
-        | Arithmetic::Split16 { a, .. } => [word(a), NONE, NONE, NONE],
-        Arithmetic::WordBinary(_, _, a, b)
-        | Arithmetic::FloatBinary(_, _, _, a, b)
-        | Arithmetic::MulWide { a, b, .. }
-        | Arithmetic::SelectWord { a, b, .. } => [word(a), word(b), NONE, NONE],
-        Arithmetic::Pack { low, high, .. } => [word(low), word(high), NONE, NONE],
-        Arithmetic::WordTernary(_, _, a, b, c) | Arithmetic::Fma(_, _, _, a, b, c) => {
-            [word(a), word(b), word(c), NONE]
-        }
-        Arithmetic::BitFieldInsert([_, a, b, c, d]) => [word(a), word(b), word(c), word(d)],
-        Arithmetic::B64Unary(_, _, a)
-        | Arithmetic::B64Count(_, _, a)
-        | Arithmetic::Narrow { a, .. }
-        | Arithmetic::Unpack { a, .. }
-        | Arithmetic::B64ToFloat { a, .. } => [wide(a), NONE, NONE, NONE],
-        Arithmetic::B64Binary(op, _, a, b) => {
-            [wide(a), if op.shifts() { word(b) } else { wide(b) }, NONE, NONE]
-        }
-        Arithmetic::SelectB64 { a, b, .. } => [wide(a), wide(b), NONE, NONE],
-        Arithmetic::B64Mad(_, a, b, c) => [wide(a), wide(b), wide(c), NONE],
-        Arithmetic::MadWide { a, b, c, .. } => [word(a), word(b), wide(c), NONE],
-        Arithmetic::Setp(setp) => match setp.compared {
-            Compared::Unsigned64 | Compared::Signed64 | Compared::Double => {
-                [wide(setp.a), wide(setp.b), NONE, NONE]
-            }
-            Compared::Unsigned
-            | Compared::Signed
-            | Compared::Unsigned16
-            | Compared::Signed16
-            | Compared::Float { .. }
-            | Compared::Narrow { .. } => [word(setp.a), word(setp.b), NONE, NONE],
-        },
-        Arithmetic::PredicateMove { .. } | Arithmetic::Predicate2(..) => [NONE; 4],
-        Arithmetic::Rare(rare) => rare.sources.map(|source| source.unwrap_or(NONE)),
-    }
-}
-
 /// Before an instruction: keeps what its operands are, which its result may be written over.
 #[inline(never)]
-pub(crate) fn before(journal: &mut Journal, r: &Registers, op: &Arithmetic, pc: u32) {
+pub(crate) fn before(journal: &mut Journal, r: &Registers, pc: u32) {
     journal.pc = pc;
-    for (k, place) in sources(op).into_iter().enumerate() {
+    let Journal { plans, words, wides, .. } = journal;
+    let (Some(plan), Some(beside)) = (plans.get(pc as usize), &r.beside) else { return };
+    let is_beside = |place: &Place| match place.file {
+        File::Word => beside.present(place.slot) != 0,
+        File::B64 => beside.has_wide(place.slot),
+        File::Predicate => false,
+    };
+    match plan.keep {
+        Keep::Never => return,
+        Keep::Beside if !plan.sources.iter().any(is_beside) => return,
+        Keep::Beside | Keep::NoFloats | Keep::Always => {}
+    }
+    for (k, place) in plan.sources.iter().enumerate() {
         match place.file {
-            File::Word => journal.words[k] = *r.words.get(place.slot),
-            File::B64 => journal.wides[k] = *r.b64.get(place.slot),
+            File::Word if plan.keep == Keep::NoFloats && beside.is_float(place.slot) => {}
+            File::Word => words[k] = *r.words.get(place.slot),
+            File::B64 => wides[k] = *r.b64.get(place.slot),
             File::Predicate => {}
         }
     }
@@ -86,40 +50,64 @@ pub(crate) fn before(journal: &mut Journal, r: &Registers, op: &Arithmetic, pc: 
 #[inline(never)]
 pub(crate) fn after(journal: &mut Journal, r: &mut Registers, on: &Active, op: &Arithmetic) {
     let Some(mut beside) = r.beside.take() else { return };
-    match journal.departure() {
-        None => journal.arithmetic(&mut beside, r, on.bits, op),
-        Some(departure) => {
-            let handed = journal.handed(&beside, on.bits, op);
-            journal.arithmetic(&mut beside, r, on.bits, op);
-            journal.depart(&mut beside, r, (on.bits, op), (departure, &handed));
-        }
+    let arch = journal.arch;
+    let departure = journal.departure();
+    let handed = departure.map(|_| journal.handed(&beside, on.bits, op));
+    let followed = Followed { journal: &mut *journal, beside: &mut beside, r, on: on.bits, op };
+    arch.dispatch(followed);
+    if let (Some(departure), Some(handed)) = (departure, handed) {
+        journal.depart(&mut beside, r, (on.bits, op), (departure, &handed));
     }
     r.beside = Some(beside);
 }
 
+/// An instruction that is followed. Dispatched by pulp, for the widest registers there are.
+struct Followed<'f> {
+    journal: &'f mut Journal,
+    beside: &'f mut Beside,
+    r: &'f Registers,
+    on: u32,
+    op: &'f Arithmetic,
+}
+
+impl WithSimd for Followed<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { journal, beside, r, on, op } = self;
+        match journal.plans.get(journal.pc as usize).and_then(|plan| plan.operation) {
+            Some(operation) => journal.operation(beside, r, on, &operation),
+            None => journal.arithmetic(beside, r, on, op),
+        }
+    }
+}
+
 impl Journal {
+    /// An instruction that is no [`Operation`](super::plan::Operation).
+    #[inline(always)]
     fn arithmetic(&mut self, beside: &mut Beside, r: &Registers, on: u32, op: &Arithmetic) {
         match *op {
-            Arithmetic::FloatUnary(op, flags, d, a) => {
-                self.unary(beside, r, on, (op, flags, [d, a]))
-            }
-            Arithmetic::FloatBinary(op, flags, d, a, b) => {
-                self.binary(beside, r, on, (op, flags, [d, a, b]));
-            }
-            Arithmetic::Fma(rounding, flags, d, a, b, c) => {
-                if self.rounds_on_purpose(beside, on, (d, &[c], &[a, b])) {
-                    return;
+            Arithmetic::FloatUnary(op, _, d, a) => match op {
+                FloatUnary::Move => self.moved(beside, on, [d, a]),
+                FloatUnary::Round(rounding) => self.rounded_whole(beside, on, [d, a], rounding),
+                FloatUnary::Negate
+                | FloatUnary::Abs
+                | FloatUnary::Reciprocal
+                | FloatUnary::Sqrt
+                | FloatUnary::Approximate(_) => {}
+            },
+            Arithmetic::FloatBinary(op, flags, d, a, b) => match op {
+                FloatBinary::Min | FloatBinary::Max | FloatBinary::MinNan | FloatBinary::MaxNan => {
+                    self.extreme(beside, r, on, (op, flags.flush, [d, a, b]));
                 }
-                let accuracy = Accuracy::rounded(rounding).flushing(flags.flush);
-                let (function, saturate, operands) = (Function::Fused, flags.saturate, [a, b, c]);
-                let operands = &operands;
-                self.operation(
-                    beside,
-                    r,
-                    on,
-                    &Operation { function, accuracy, saturate, d, operands },
-                );
-            }
+                FloatBinary::Add
+                | FloatBinary::Sub
+                | FloatBinary::Mul
+                | FloatBinary::Div
+                | FloatBinary::Approximate(_) => {}
+            },
+            Arithmetic::Fma(..) => {}
             Arithmetic::WordUnary(WordUnary::Move, d, a) => self.moved(beside, on, [d, a]),
             Arithmetic::WordUnary(op, d, a) => {
                 self.words(beside, r, on, (of_one_word(op), d, &[a]));
@@ -169,109 +157,24 @@ impl Journal {
         }
     }
 
-    fn unary(
+    /// `cvt.rni.f32.f32` and its like: the decision. The result is a whole number, and has nothing beside it.
+    fn rounded_whole(
         &mut self,
         beside: &mut Beside,
-        r: &Registers,
         on: u32,
-        (op, flags, [d, a]): (FloatUnary, FloatFlags, [Slot; 2]),
+        [d, a]: [Slot; 2],
+        rounding: Rounding,
     ) {
-        let FloatFlags { flush, saturate } = flags;
-        let (function, accuracy) = match op {
-            FloatUnary::Move if !saturate && !flush => return self.moved(beside, on, [d, a]),
-            FloatUnary::Move => (Function::Identity, Accuracy::EXACT),
-            FloatUnary::Negate => (Function::Negate, Accuracy::EXACT),
-            FloatUnary::Abs => (Function::Absolute, Accuracy::EXACT),
-            FloatUnary::Round(rounding) => {
-                self.settle(beside, (a, 0), on);
-                for lane in Bits(on) {
-                    let shadow = self.float(self.word(beside, a, lane), self.words[0][lane]);
-                    self.round(beside, lane, &shadow, rounding);
-                }
-                return beside.clear(d, on);
-            }
-            FloatUnary::Reciprocal => (Function::Reciprocal, Accuracy::rounded(Rounding::Nearest)),
-            FloatUnary::Sqrt => (Function::Root, Accuracy::rounded(Rounding::Nearest)),
-            FloatUnary::Approximate(f) => (approximated(f), Accuracy::approximate(f)),
-        };
-        let accuracy = accuracy.flushing(flush);
-        let operands = &[a];
-        self.operation(beside, r, on, &Operation { function, accuracy, saturate, d, operands });
-    }
-
-    fn binary(
-        &mut self,
-        beside: &mut Beside,
-        r: &Registers,
-        on: u32,
-        (op, flags, [d, a, b]): (FloatBinary, FloatFlags, [Slot; 3]),
-    ) {
-        let FloatFlags { flush, saturate } = flags;
-        let rounded = Accuracy::rounded(Rounding::Nearest);
-        let (function, accuracy) = match op {
-            FloatBinary::Add => (Function::Sum, rounded),
-            FloatBinary::Sub => (Function::Difference, rounded),
-            FloatBinary::Mul => (Function::Product, rounded),
-            FloatBinary::Div => (Function::Quotient, rounded),
-            FloatBinary::Min | FloatBinary::Max | FloatBinary::MinNan | FloatBinary::MaxNan => {
-                return self.extreme(beside, r, on, (op, flush, [d, a, b]));
-            }
-            FloatBinary::Approximate(f) => (approximated(f), Accuracy::approximate(f)),
-        };
-        let sum = matches!(op, FloatBinary::Add | FloatBinary::Sub);
-        if sum && self.rounds_on_purpose(beside, on, (d, &[a, b], &[a, b])) {
-            return;
-        }
-        let accuracy = accuracy.flushing(flush);
-        let operands = &[a, b];
-        self.operation(beside, r, on, &Operation { function, accuracy, saturate, d, operands });
-    }
-
-    /// Whether a sum is a rounding to a whole number: one of `addends` is a literal such as 1.5 * 2^23,
-    /// far above the rest, whose last place is a half, 1 or 2. The f32 result then is a whole number.
-    fn rounds_on_purpose(
-        &mut self,
-        beside: &mut Beside,
-        on: u32,
-        (d, addends, operands): (Slot, &[Slot], &[Slot]),
-    ) -> bool {
-        let magic = |journal: &Self, slot: Slot| {
-            let literals = match slot.checked_sub(journal.registers) {
-                Some(_) => u32::MAX,
-                None => beside.entry(slot).map_or(0, |entry| entry.literals),
-            };
-            if literals & on != on {
-                return None;
-            }
-            let lane = on.trailing_zeros() as usize & 31;
-            let word = journal.word(beside, slot, lane);
-            let Word::Float(shadow) = word else { return None };
-            let size = shadow.x.abs();
-            let whole = shadow.x.fract() == 0.0 && (4_194_304.0..33_554_432.0).contains(&size);
-            whole.then_some(size)
-        };
-        let Some((at, size)) =
-            addends.iter().find_map(|&slot| magic(self, slot).map(|size| (slot, size)))
-        else {
-            return false;
-        };
-        let rest: Vec<(Slot, usize)> =
-            operands.iter().copied().zip(0..).filter(|(slot, _)| *slot != at).collect();
-        let small = |lane: usize| {
-            let number = |&(slot, k): &(Slot, usize)| match self.word(beside, slot, lane) {
-                Word::Float(shadow) => shadow.x,
-                _ => f64::from(f32::from_bits(self.words[k][lane])),
-            };
-            rest.iter().map(number).product::<f64>().abs() < 0.5 * size
-        };
-        if !Bits(on).all(small) {
-            return false;
+        self.settle(beside, (a, 0), on);
+        for lane in Bits(on) {
+            let shadow = self.float(self.word(beside, a, lane), self.words[0][lane]);
+            self.round(beside, lane, &shadow, rounding);
         }
         beside.clear(d, on);
-        true
     }
 
     /// Moves: the shadow follows the word.
+    #[inline(always)]
     fn moved(&mut self, beside: &mut Beside, on: u32, [d, a]: [Slot; 2]) {
         if d == SINK || on == 0 {
             return;
@@ -416,18 +319,6 @@ fn of_one_word(op: WordUnary) -> Integers {
         | WordUnary::BfindU
         | WordUnary::BfindShiftS
         | WordUnary::BfindShiftU => Integers::Other,
-    }
-}
-
-/// The function of an approximate instruction.
-fn approximated(f: Approximation) -> Function {
-    match f {
-        Approximation::Ex2 => Function::Exp2,
-        Approximation::Lg2 => Function::Log2,
-        Approximation::Rcp => Function::Reciprocal,
-        Approximation::Sqrt => Function::Root,
-        Approximation::Rsqrt => Function::ReciprocalRoot,
-        Approximation::Div | Approximation::DivFull => Function::Quotient,
     }
 }
 

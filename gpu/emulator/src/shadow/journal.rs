@@ -8,9 +8,10 @@ use pulp::Arch;
 use super::super::ir::Kernel;
 use super::super::registers::LANES;
 use super::conventions::{Conventions, Departure};
-use super::floats::Room;
+use super::floats::{Room, rounds};
 use super::literals::{Whole, followed, literals, wholes};
 use super::number::{Shadow, UNRECORDED, depends};
+use super::plan::Plan;
 use super::registers::Lanes;
 use super::table::Function;
 use super::tape::{Flags, PLACES, Rule, Tape, What};
@@ -91,6 +92,10 @@ pub(crate) struct Journal {
     /// Of the kernel that runs: the number of its first instruction, and its literals.
     first: u32,
     pub(super) literals: Vec<Lanes>,
+    /// Which of them round a number to a whole one that they are added to: those such as 1.5 * 2^23.
+    pub(super) rounding: Vec<bool>,
+    /// What is known of its instructions.
+    pub(super) plans: Vec<Plan>,
     /// What each of its instructions makes that converts a float to a whole number.
     wholes: Vec<Whole>,
     /// Slots from here on are literals.
@@ -120,6 +125,8 @@ impl Journal {
             codes: Vec::new(),
             first: 0,
             literals: Vec::new(),
+            rounding: Vec::new(),
+            plans: Vec::new(),
             wholes: Vec::new(),
             registers: 0,
             lost: HashMap::new(),
@@ -180,7 +187,10 @@ impl Journal {
         self.departures = self.conventions.of(kernel);
         self.polynomials.extend(followed(kernel));
         self.wholes = wholes(kernel);
-        self.literals = literals(kernel).into_iter().map(Lanes::all).collect();
+        self.plans = Plan::all(kernel, !self.departures.is_empty());
+        let literals = literals(kernel);
+        self.rounding = literals.iter().map(|shadow| rounds(shadow.x)).collect();
+        self.literals = literals.into_iter().map(Lanes::all).collect();
         if let Some(tape) = &mut self.tape {
             for lanes in &mut self.literals {
                 let n = tape.constant(lanes.x[0], lanes.c[0]);

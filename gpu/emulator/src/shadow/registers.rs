@@ -37,9 +37,16 @@ impl Lanes {
     #[inline(always)]
     pub(super) fn take(&mut self, from: &Self, lanes: u32) {
         if lanes == u32::MAX {
-            *self = *from;
-        } else {
-            Bits(lanes).for_each(|lane| self.set(lane, from.get(lane)));
+            (self.x, self.r, self.c, self.n) = (from.x, from.r, from.c, from.n);
+            return;
+        }
+        // Without branches, so that the compiler takes many at once.
+        for lane in 0..LANES {
+            let taken = lanes >> lane & 1 == 1;
+            self.x[lane] = if taken { from.x[lane] } else { self.x[lane] };
+            self.r[lane] = if taken { from.r[lane] } else { self.r[lane] };
+            self.c[lane] = if taken { from.c[lane] } else { self.c[lane] };
+            self.n[lane] = if taken { from.n[lane] } else { self.n[lane] };
         }
     }
 }
@@ -198,6 +205,12 @@ impl Beside {
     #[inline(always)]
     pub(super) fn present(&self, slot: Slot) -> u32 {
         self.entry(slot).map_or(0, |entry| entry.floats | entry.others)
+    }
+
+    /// Whether all lanes of a slot hold a float.
+    #[inline(always)]
+    pub(super) fn is_float(&self, slot: Slot) -> bool {
+        self.entry(slot).is_some_and(|entry| entry.floats == u32::MAX)
     }
 
     /// An integer was written.

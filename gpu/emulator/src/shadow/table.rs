@@ -99,15 +99,28 @@ impl Function {
         }
     }
 
-    /// A number of its own, below 256.
-    pub(super) fn code(self) -> u8 {
+    /// A number of its own, below 126: its place in [`OWN`](Self::OWN), or 32 and more.
+    pub(super) const fn code(self) -> u8 {
         match self {
             Self::Library(function) => 32 + function as u8,
-            own => Self::OWN
-                .iter()
-                .position(|&f| f == own)
-                .and_then(|at| u8::try_from(at).ok())
-                .unwrap_or(0),
+            Self::Identity => 0,
+            Self::Negate => 1,
+            Self::Absolute => 2,
+            Self::Reciprocal => 3,
+            Self::Root => 4,
+            Self::ReciprocalRoot => 5,
+            Self::Exp2 => 6,
+            Self::Log2 => 7,
+            Self::Sine => 8,
+            Self::Cosine => 9,
+            Self::Clamped => 10,
+            Self::Sum => 11,
+            Self::Difference => 12,
+            Self::Product => 13,
+            Self::Quotient => 14,
+            Self::Chosen => 15,
+            Self::Fused => 16,
+            Self::Exchanged => 17,
         }
     }
 

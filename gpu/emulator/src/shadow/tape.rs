@@ -3,8 +3,14 @@
 //! A node is an operation, its parents and its value; partial derivatives are computed again in the
 //! sweep from the values of the parents. Numbers without an input in them are constants: they have a
 //! table of their own, and operations on them alone leave no node.
+//!
+//! What the lanes of a warp compute by one instruction are nodes in a row: values and uncertainties are kept
+//! node by node, the rest once for all of them. Mostly the parents are nodes in a row too.
 
+use super::super::registers::{Bits, LANES};
 use super::number::{CONSTANT, Shadow, UNRECORDED, depends};
+use super::registers::Lanes;
+use super::spare;
 use super::table::Function;
 
 /// What a node is.
@@ -26,26 +32,28 @@ pub(super) struct Flags {
     pub(super) undecided: bool,
 }
 
-/// A node, 28 bytes: 8 for the value in two halves, since nothing here needs it aligned.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    x: [u32; 2],
-    parents: [u32; 3],
-    c: f32,
-    /// 8 bits of rule, 2 of flags, 22 of place.
-    what: u32,
-}
-
-const _: () = assert!(size_of::<Node>() == 28, "a node has 28 bytes");
-
 /// Bits of a place.
 const PLACE_BITS: u32 = 22;
 
 /// Places that fit into a node.
 pub(super) const PLACES: u32 = 1 << PLACE_BITS;
 
+/// Of a row's last word: some of its lanes came by an open decision ([`Tape::is_open`] says which).
 const OPEN: u32 = 1 << 22;
+/// Some are undecided: a word of lanes lies before the shape.
 const UNDECIDED: u32 = 1 << 23;
+/// It has more than one node: before this word lies its shape. Codes of rules are below 128.
+const SEVERAL: u32 = 1 << 31;
+
+/// Of a shape: how many nodes less one, and by two bits what each parent is.
+const COUNT: u32 = 31;
+const KINDS: u32 = 8;
+/// The same for all nodes: a word.
+const SAME: u32 = 0;
+/// One after the other, for one node after the other: a word, the first.
+const CONSECUTIVE: u32 = 1;
+/// A word for each node.
+const EACH: u32 = 2;
 
 impl Rule {
     fn code(self) -> u32 {
@@ -61,6 +69,16 @@ impl Rule {
             0 => Self::Input,
             1 => Self::Lost,
             real => Self::Real(Function::of(((real - 2) & 0xff) as u8)),
+        }
+    }
+
+    /// Parents that are kept.
+    #[inline(always)]
+    fn parents(self) -> usize {
+        match self {
+            Self::Input => 0,
+            Self::Lost => 3,
+            Self::Real(function) => function.operands(),
         }
     }
 }
@@ -85,39 +103,85 @@ impl What {
 
     fn unpacked(what: u32) -> Self {
         Self {
-            rule: Rule::of(what >> 24),
+            rule: Rule::of(what >> 24 & 0x7f),
             flags: Flags { open: what & OPEN != 0, undecided: what & UNDECIDED != 0 },
             place: what & (PLACES - 1),
         }
     }
 }
 
-/// [`OPEN`] for packed nodes of lanes that came by an open decision.
-pub(super) const fn opened(open: bool) -> u32 {
-    if open { OPEN } else { 0 }
+/// The nodes of an instruction, as it is followed. The number of each lane is in [`Lanes`] of its own.
+pub(super) struct Recorded<'r> {
+    /// With no flags.
+    pub(super) what: What,
+    pub(super) lanes: u32,
+    /// Of all lanes.
+    pub(super) parents: &'r [[u32; LANES]; 3],
+    /// Of these lanes, those that came by an open decision, and those that are undecided.
+    pub(super) open: u32,
+    pub(super) undecided: u32,
 }
 
-/// A node as the sweep reads it.
+/// The parents of nodes in a row, by one operand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Read {
-    pub(super) what: What,
-    pub(super) parents: [u32; 3],
-    pub(super) x: f64,
+pub(super) enum Parents<'t> {
+    /// The same for all.
+    Same(u32),
+    /// For one after the other one after the other, from this on.
+    Consecutive(u32),
+    Each(&'t [u32]),
+}
+
+impl Parents<'_> {
+    /// That of the node at a place of the row.
+    #[inline(always)]
+    pub(super) fn at(&self, node: usize) -> u32 {
+        match *self {
+            Self::Same(parent) => parent,
+            Self::Consecutive(first) => first + (node & 31) as u32,
+            Self::Each(all) => all[node],
+        }
+    }
+}
+
+/// Nodes in a row, as the sweep reads them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row<'t> {
+    pub(super) rule: Rule,
+    pub(super) place: u32,
+    /// The number of the first node, and how many there are.
+    pub(super) first: usize,
+    pub(super) count: usize,
+    /// By place in the row.
+    pub(super) open: u32,
+    pub(super) undecided: u32,
+    pub(super) parents: [Parents<'t>; 3],
 }
 
 /// Nodes of a block: blocks are never moved, so that a tape that grows is not copied.
-const BLOCK: usize = 1 << 15;
+pub(super) const BLOCK: usize = 1 << 15;
+
+/// Values and uncertainties of nodes.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) x: Vec<f64>,
+    pub(super) c: Vec<f32>,
+}
 
 /// All nodes and constants.
 #[derive(Debug)]
 pub(super) struct Tape {
-    blocks: Vec<Vec<Node>>,
+    blocks: Vec<Block>,
+    /// Row after row: the parents, the lanes that are undecided, the shape, and last what it is.
+    rows: Vec<u32>,
+    /// The rows in which some came by an open decision: the first node, and which.
+    open: Vec<(u32, u32)>,
     /// Values and their uncertainty. The first is not used: 0 names no constant.
     constants: Vec<(f64, f32)>,
     /// Elements of inputs: of which buffer, from which node, how many.
     inputs: Vec<Input>,
-    /// Nodes and constants at most, by the bytes that the caller allows.
-    limit: usize,
+    /// The bytes that the caller allows.
+    limit: u64,
 }
 
 /// The elements of an input, which are nodes in a row.
@@ -131,9 +195,9 @@ pub(super) struct Input {
 impl Tape {
     /// A tape of at most so many bytes.
     pub(super) fn new(bytes: u64) -> Self {
-        let mut tape =
-            Self { blocks: Vec::new(), constants: vec![(0.0, 0.0)], inputs: Vec::new(), limit: 0 };
-        tape.limit(bytes);
+        let constants = vec![(0.0, 0.0)];
+        let (blocks, rows, open, inputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut tape = Self { blocks, rows, open, constants, inputs, limit: bytes };
         // The node 0 is nobody's.
         tape.push([0; 3], 0.0, 0.0, 0);
         tape
@@ -141,44 +205,153 @@ impl Tape {
 
     /// From now on it may take so many bytes.
     pub(super) fn limit(&mut self, bytes: u64) {
-        let nodes = usize::try_from(bytes / size_of::<Node>() as u64).unwrap_or(usize::MAX);
-        // Half of the numbers name constants.
-        self.limit = nodes.min((CONSTANT - 2) as usize);
+        self.limit = bytes;
     }
 
     /// Nodes so far.
     pub(super) fn nodes(&self) -> usize {
         match self.blocks.split_last() {
-            Some((last, full)) => full.len() * BLOCK + last.len(),
+            Some((last, full)) => full.len() * BLOCK + last.x.len(),
             None => 0,
         }
     }
 
     /// Bytes in use.
     pub(super) fn bytes(&self) -> u64 {
-        (self.nodes() * size_of::<Node>() + self.constants.len() * size_of::<(f64, f32)>()) as u64
+        let nodes = self.nodes() * (size_of::<f64>() + size_of::<f32>());
+        let rows = 4 * self.rows.len() + 8 * self.open.len();
+        (nodes + rows + self.constants.len() * size_of::<(f64, f32)>()) as u64
     }
 
     /// Whether there is no room left: what is computed from now on has no origin, and the launch ends.
     pub(super) fn is_full(&self) -> bool {
-        self.nodes() + self.constants.len() >= self.limit
+        // Half of the numbers name constants.
+        let most = (CONSTANT - 2) as usize - BLOCK;
+        self.bytes() >= self.limit || self.nodes().max(self.constants.len()) >= most
+    }
+
+    /// The block that the next nodes come into; `None` if there is no room left.
+    #[inline(always)]
+    fn last(&mut self) -> Option<(&mut Block, usize)> {
+        if self.blocks.last().is_none_or(|last| last.x.len() == BLOCK) {
+            if self.is_full() && !self.blocks.is_empty() {
+                return None;
+            }
+            self.blocks.push(Block { x: spare::doubles(BLOCK), c: spare::singles(BLOCK) });
+        }
+        let before = (self.blocks.len() - 1) * BLOCK;
+        self.blocks.last_mut().map(|block| (block, before))
     }
 
     /// Another node, by its packed description.
-    #[inline(always)]
     pub(super) fn push(&mut self, parents: [u32; 3], x: f64, c: f32, what: u32) -> u32 {
-        if self.blocks.last().is_none_or(|last| last.len() == BLOCK) {
-            if self.is_full() && !self.blocks.is_empty() {
-                return UNRECORDED;
-            }
-            self.blocks.push(Vec::with_capacity(BLOCK));
+        let Some((block, before)) = self.last() else { return UNRECORDED };
+        block.x.push(x);
+        block.c.push(c);
+        let n = name(before + block.x.len() - 1);
+        self.rows.extend(&parents[..What::unpacked(what).rule.parents()]);
+        self.rows.push(what);
+        if what & OPEN != 0 {
+            self.open.push((n, 1));
         }
-        let before = (self.blocks.len() - 1) * BLOCK;
-        let Some(last) = self.blocks.last_mut() else { return UNRECORDED };
-        let bits = x.to_bits();
-        let x = [(bits & 0xffff_ffff) as u32, (bits >> 32) as u32];
-        last.push(Node { x, parents, c, what });
-        name(before + last.len() - 1)
+        n
+    }
+
+    /// The nodes of an instruction, in the order of the lanes. `out` has their values and is given their numbers.
+    #[inline(always)]
+    pub(super) fn record(&mut self, all: &Recorded<'_>, out: &mut Lanes) {
+        if all.lanes == u32::MAX {
+            let flags = [all.open, all.undecided];
+            self.append(all.what, LANES, (&out.x, &out.c), (all.parents, flags), &mut out.n);
+            return;
+        }
+        // The lanes that take part, one after the other.
+        let (mut x, mut c, mut n) = ([0.0; LANES], [0.0; LANES], [UNRECORDED; LANES]);
+        let mut parents = [[UNRECORDED; LANES]; 3];
+        let (mut open, mut undecided) = (0, 0);
+        for (at, lane) in Bits(all.lanes).enumerate() {
+            let at = at & 31;
+            (x[at], c[at]) = (out.x[lane], out.c[lane]);
+            for (parents, from) in parents.iter_mut().zip(all.parents) {
+                parents[at] = from[lane];
+            }
+            open |= (all.open >> lane & 1) << at;
+            undecided |= (all.undecided >> lane & 1) << at;
+        }
+        let count = all.lanes.count_ones() as usize;
+        self.append(all.what, count, (&x, &c), (&parents, [open, undecided]), &mut n);
+        for (at, lane) in Bits(all.lanes).enumerate() {
+            out.n[lane] = n[at & 31];
+        }
+    }
+
+    /// The same of the first lanes, none between which takes no part. What does not fit into a block comes into
+    /// the next.
+    #[inline(always)]
+    fn append(
+        &mut self,
+        what: What,
+        count: usize,
+        (x, c): (&[f64; LANES], &[f32; LANES]),
+        (parents, [open, undecided]): (&[[u32; LANES]; 3], [u32; 2]),
+        n: &mut [u32; LANES],
+    ) {
+        let mut from = 0;
+        while from < count {
+            let Some((block, before)) = self.last() else { return };
+            let to = count.min(from + BLOCK - block.x.len());
+            let first = name(before + block.x.len());
+            block.x.extend_from_slice(&x[from..to]);
+            block.c.extend_from_slice(&c[from..to]);
+            for (n, number) in n[from..to].iter_mut().zip(first..) {
+                *n = number;
+            }
+            let own = u32::MAX >> (LANES - (to - from));
+            self.describe(what, (from, to), parents, undecided >> from & own);
+            if open >> from & own != 0 {
+                self.open.push((first, open >> from & own));
+                if let Some(last) = self.rows.last_mut() {
+                    *last |= OPEN;
+                }
+            }
+            from = to;
+        }
+    }
+
+    /// What a row is, and its parents.
+    #[inline(always)]
+    fn describe(
+        &mut self,
+        what: What,
+        (from, to): (usize, usize),
+        parents: &[[u32; LANES]; 3],
+        undecided: u32,
+    ) {
+        let count = to - from;
+        let mut shape = (count - 1) as u32 & COUNT;
+        for (k, all) in parents.iter().take(what.rule.parents()).enumerate() {
+            let (mut same, mut consecutive) = (true, true);
+            for (place, &parent) in (0_u32..).zip(&all[from..to]) {
+                same &= parent == all[from];
+                consecutive &= parent == all[from].wrapping_add(place);
+            }
+            let kind = if same { SAME } else if consecutive { CONSECUTIVE } else { EACH };
+            shape |= kind << (KINDS + 2 * k as u32);
+            let words = if kind == EACH { to } else { from + 1 };
+            self.rows.extend_from_slice(&all[from..words]);
+        }
+        let mut what = what.packed();
+        if undecided != 0 {
+            what |= UNDECIDED;
+        }
+        if count > 1 {
+            if undecided != 0 {
+                self.rows.push(undecided);
+            }
+            self.rows.push(shape);
+            what |= SEVERAL;
+        }
+        self.rows.push(what);
     }
 
     /// Another constant.
@@ -203,27 +376,35 @@ impl Tape {
         &self.inputs
     }
 
-    #[inline(always)]
-    fn node(&self, n: u32) -> &Node {
-        &self.blocks[n as usize / BLOCK][n as usize % BLOCK]
-    }
-
     /// Value and uncertainty of a node or constant.
     #[inline(always)]
     pub(super) fn number(&self, n: u32) -> (f64, f64) {
         let (x, c) = if depends(n) {
-            let node = self.node(n);
-            (value(node), node.c)
+            let (block, at) = (&self.blocks[n as usize / BLOCK], n as usize % BLOCK);
+            (block.x[at], block.c[at])
         } else {
             self.constants[(n & !CONSTANT) as usize]
         };
         (x, f64::from(c))
     }
 
+    /// Values and uncertainties of so many nodes in a row, if they are of one block.
     #[inline(always)]
-    pub(super) fn read(&self, n: u32) -> Read {
-        let node = self.node(n);
-        Read { what: What::unpacked(node.what), parents: node.parents, x: value(node) }
+    pub(super) fn numbers(&self, first: usize, count: usize) -> Option<(&[f64], &[f32])> {
+        let (block, at) = (self.blocks.get(first / BLOCK)?, first % BLOCK);
+        Some((block.x.get(at..at + count)?, block.c.get(at..at + count)?))
+    }
+
+    /// Whether a node's lane came by an open decision.
+    pub(super) fn is_open(&self, n: u32) -> bool {
+        let after = self.open.partition_point(|(first, _)| *first <= n);
+        let row = self.open[..after].last();
+        row.is_some_and(|(first, open)| open.checked_shr(n - first).unwrap_or(0) & 1 == 1)
+    }
+
+    /// All rows, from the last to the first.
+    pub(super) fn rows(&self) -> Rows<'_> {
+        Rows { tape: self, end: self.rows.len(), node: self.nodes() }
     }
 
     /// The number that names a shadow among parents: its own, or that of a constant made for it.
@@ -232,15 +413,76 @@ impl Tape {
     }
 }
 
+impl Drop for Tape {
+    fn drop(&mut self) {
+        for block in &mut self.blocks {
+            spare::keep_doubles(&mut block.x);
+            spare::keep_singles(&mut block.c);
+        }
+    }
+}
+
+/// Goes through the rows of a tape, from the last to the first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows<'t> {
+    tape: &'t Tape,
+    /// Where the next row ends, and the node after it.
+    end: usize,
+    pub(super) node: usize,
+}
+
+impl<'t> Rows<'t> {
+    /// The words that end here, of which so many are taken.
+    #[inline(always)]
+    fn take(&mut self, count: usize) -> &'t [u32] {
+        let end = self.end;
+        self.end -= count;
+        &self.tape.rows[self.end..end]
+    }
+}
+
+impl<'t> Iterator for Rows<'t> {
+    type Item = Row<'t>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Row<'t>> {
+        if self.end == 0 {
+            return None;
+        }
+        let packed = self.take(1)[0];
+        let What { rule, flags, place } = What::unpacked(packed);
+        let shape = if packed & SEVERAL == 0 { 0 } else { self.take(1)[0] };
+        let undecided = match (flags.undecided, packed & SEVERAL) {
+            (false, _) => 0,
+            (true, 0) => 1,
+            (true, _) => self.take(1)[0],
+        };
+        let count = (shape & COUNT) as usize + 1;
+        let mut parents = [Parents::Same(UNRECORDED); 3];
+        for k in (0..rule.parents()).rev() {
+            parents[k] = match shape >> (KINDS + 2 * k as u32) & 3 {
+                SAME => Parents::Same(self.take(1)[0]),
+                CONSECUTIVE => Parents::Consecutive(self.take(1)[0]),
+                _ => Parents::Each(self.take(count)),
+            };
+        }
+        self.node -= count;
+        let first = self.node;
+        let open = match flags.open {
+            false => 0,
+            true => {
+                let own = self.tape.open.binary_search_by_key(&first, |(n, _)| *n as usize);
+                own.map_or(0, |at| self.tape.open[at].1)
+            }
+        };
+        Some(Row { rule, place, first, count, open, undecided, parents })
+    }
+}
+
 /// A number below 2^31, which the limit keeps all below.
 #[inline(always)]
 pub(super) fn name(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(UNRECORDED)
-}
-
-#[inline(always)]
-fn value(node: &Node) -> f64 {
-    f64::from_bits(u64::from(node.x[1]) << 32 | u64::from(node.x[0]))
 }
 
 #[cfg(test)]

@@ -61,12 +61,17 @@ impl Journal {
                     beside.set_word(d, lane, word);
                 }
             }
+            Arithmetic::Narrow { d, a } if !beside.has_wide(a) => beside.clear(d, on),
             Arithmetic::Narrow { d, a } => {
                 for lane in Bits(on) {
                     let bits = self.wides[0][lane];
                     let word = narrowed(beside.wide(a, lane), bits, halves(bits)[0]);
                     beside.set_word(d, lane, word);
                 }
+            }
+            Arithmetic::Unpack { low, high, a } if !beside.has_wide(a) => {
+                beside.clear(low, on);
+                beside.clear(high, on);
             }
             Arithmetic::Unpack { low, high, a } => {
                 for lane in Bits(on) {
@@ -85,11 +90,19 @@ impl Journal {
                     beside.set_word(d, lane, word);
                 }
             }
+            Arithmetic::Widen { d, a, .. } if beside.present(a) & on == 0 => {
+                beside.clear_wide(d, on);
+            }
             Arithmetic::Widen { d, a, from } => {
                 for lane in Bits(on) {
                     let wide = widened(beside.word(a, lane), from, r.b64.get(d)[lane]);
                     beside.set_wide(d, lane, wide);
                 }
+            }
+            Arithmetic::Pack { d, low, high }
+                if (beside.present(low) | beside.present(high)) & on == 0 =>
+            {
+                beside.clear_wide(d, on);
             }
             Arithmetic::Pack { d, low, high } => {
                 for lane in Bits(on) {
