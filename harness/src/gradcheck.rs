@@ -15,6 +15,7 @@
 mod draw;
 mod dtype;
 mod explain;
+mod fault;
 mod given;
 mod judge;
 mod launch;

@@ -118,7 +118,7 @@ pub use registers::{LANES, WARP};
 pub use schedule::{Decision, Policy, Schedule, Trace};
 pub use shadow::{
     Contribution, Conventions, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place,
-    Seed, ShadowError, Shadowing,
+    Seed, ShadowError, Shadowing, Share,
 };
 pub use shrink::shrink;
 pub use time_limit::TimeLimit;

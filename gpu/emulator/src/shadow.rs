@@ -35,7 +35,7 @@ mod tape;
 mod wides;
 
 pub(super) use access::{copied, loaded, stored, stored_at_once, stored_late};
-pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError};
+pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError, Share};
 pub(super) use atomics::{Cell, update, update64};
 pub use calls::MARKERS;
 pub(super) use cells::Cells;

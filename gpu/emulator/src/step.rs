@@ -75,6 +75,9 @@ impl WithSimd for Turn<'_, '_> {
         let Limits { mut instructions, until, memory } = limits;
         let warp = &mut block.warps[at];
         let Fragment { mut pc, lanes, .. } = warp.fragments.swap_remove(fragment);
+        if let Some(journal) = &mut machine.journal {
+            journal.turn(block.index, at);
+        }
         let mut running = Running { pc, lanes, moment: 0 };
         loop {
             let warp = &mut block.warps[at];

@@ -8,6 +8,7 @@ use std::collections::btree_map::Entry;
 
 use splatcheck_emulator::{
     Buffer, Contribution, Derivative, DeviceMemory, Exact, Gradient, Seed, ShadowError, Shadowing,
+    Share,
 };
 
 use super::engine::EmulatorEngine;
@@ -61,11 +62,13 @@ pub struct PairRun<'e> {
 }
 
 impl PairRun<'_> {
-    /// What each operand of the forward kernel contributes to the derivative by an element.
+    /// What each operand, and what each thread, of the forward kernel contributes to the derivative by an element.
     #[must_use]
-    pub fn contributions(&self, of: &PairGradient, element: usize) -> Vec<Contribution> {
-        let Some(&Some((buffer, word))) = of.input.get(element) else { return Vec::new() };
-        self.memory.contributions(&self.gradient, buffer, word).unwrap_or_default()
+    pub fn parts(&self, of: &PairGradient, element: usize) -> (Vec<Contribution>, Vec<Share>) {
+        let Some(&Some((buffer, word))) = of.input.get(element) else { return Default::default() };
+        let uses = self.memory.contributions(&self.gradient, buffer, word);
+        let shares = self.memory.shares(&self.gradient, buffer, word);
+        (uses.unwrap_or_default(), shares.unwrap_or_default())
     }
 }
 

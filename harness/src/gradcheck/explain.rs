@@ -1,9 +1,11 @@
 //! What wrong elements may lack: an operand of the forward kernel whose contribution is missing, negated,
-//! halved or doubled in the gradient.
+//! halved or doubled in the gradient, or the part of some of its threads.
+
+mod threads;
 
 use std::collections::BTreeMap;
 
-use splatcheck_emulator::{Contribution, Place};
+use splatcheck_emulator::{Contribution, Place, Share};
 
 use super::judge::{Element, Judged};
 
@@ -26,6 +28,21 @@ pub struct Explained {
     /// The line of CUDA that it is about: `pair.cu:9`. `None` where it is about none, or compiled without
     /// `-lineinfo`.
     pub line: Option<String>,
+}
+
+/// What the derivative by an element is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    /// By the operands of the forward kernel.
+    pub(super) uses: Vec<Contribution>,
+    /// By its threads.
+    pub(super) shares: Vec<Share>,
+}
+
+/// A wrong element.
+struct Wrong<'e> {
+    element: &'e Element,
+    parts: Parts,
 }
 
 /// What a hypothesis is about.
@@ -103,22 +120,19 @@ fn candidates(parts: &[Contribution]) -> [Vec<Part>; 3] {
 }
 
 /// The first hypothesis that explains the wrong elements.
-pub(super) fn explain(
-    judged: &Judged,
-    contributions: &dyn Fn(usize) -> Vec<Contribution>,
-) -> Option<Explained> {
+pub(super) fn explain(judged: &Judged, parts: &dyn Fn(usize) -> Parts) -> Option<Explained> {
     if let Some(words) = as_a_whole(judged) {
         return Some(Explained { words, line: None });
     }
     let mut tried: Vec<&Element> = judged.wrong.iter().collect();
     tried.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
     tried.truncate(TRIED);
-    let parts: Vec<(&Element, Vec<Contribution>)> =
-        tried.into_iter().map(|element| (element, contributions(element.index))).collect();
-    let (_, first) = parts.first()?;
+    let tried: Vec<Wrong<'_>> =
+        tried.into_iter().map(|element| Wrong { element, parts: parts(element.index) }).collect();
+    let first = &tried.first()?.parts.uses;
     let explains = |part: &Part, factor: f64| {
-        parts.iter().all(|(element, parts)| {
-            let predicted = element.expected + (factor - 1.0) * part.value(parts);
+        tried.iter().all(|Wrong { element, parts }| {
+            let predicted = element.expected + (factor - 1.0) * part.value(&parts.uses);
             // The contribution is a sum of the sweep, as uncertain as the derivative itself.
             (element.found - predicted).abs() <= 2.0 * element.uncertainty
         })
@@ -130,7 +144,11 @@ pub(super) fn explain(
             Some(Explained { words, line: part.line().cloned() })
         })
     };
-    candidates(first).into_iter().find_map(of_group)
+    let of_threads = || {
+        let words = threads::explain(&judged.name, &tried)?;
+        Some(Explained { words, line: None })
+    };
+    candidates(first).into_iter().find_map(of_group).or_else(of_threads)
 }
 
 /// All wrong elements are the same multiple of what they must be.

@@ -1,14 +1,12 @@
 //! Runs a pair of kernels on a case and compares what comes back with the sweep.
 
-use splatcheck_emulator::{
-    Contribution, DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing,
-};
+use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing};
 
 use splatcheck_judge::io::container::Entry;
 
 use super::draw::{Case, CaseProblem, Values};
 use super::dtype::Dtype;
-use super::explain::{Explained, explain};
+use super::explain::{Explained, Parts, explain};
 use super::launch::{Arrays, Program, ProgramError, Stopped, Traffic};
 use super::manifest::Manifest;
 
@@ -105,13 +103,9 @@ impl Checked {
     }
 
     /// A gradient that was judged, and what its wrong elements may lack if nothing says it yet.
-    pub(super) fn add(
-        &mut self,
-        judged: Judged,
-        contributions: &dyn Fn(usize) -> Vec<Contribution>,
-    ) {
+    pub(super) fn add(&mut self, judged: Judged, parts: &dyn Fn(usize) -> Parts) {
         if self.explained.is_none() && !judged.wrong.is_empty() {
-            self.explained = explain(&judged, contributions);
+            self.explained = explain(&judged, parts);
         }
         self.arrays.push(judged);
     }
@@ -205,7 +199,10 @@ fn checked(
         let mut judged = compared(name, of, &words, &exact, expected, checked.open);
         judged.shape.clone_from(&case.arrays[of].shape);
         checked.add(judged, &|element| {
-            arrays.memory.contributions(&gradient, buffer, element).unwrap_or_default()
+            let memory = &arrays.memory;
+            let uses = memory.contributions(&gradient, buffer, element).unwrap_or_default();
+            let shares = memory.shares(&gradient, buffer, element).unwrap_or_default();
+            Parts { uses, shares }
         });
     }
     Ok(checked)

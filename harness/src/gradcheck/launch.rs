@@ -8,9 +8,11 @@ use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, Launch as Shape, Module, Observers, ParseError, RunError,
     Schedule, Shadowing, TimeLimit, run,
 };
+use splatcheck_gpu::source_lines::SourceLines;
 use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem};
+use super::fault::{Known, told};
 use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
 use crate::manifest::{BindError, entries, entry};
 
@@ -112,6 +114,7 @@ struct File {
     name: String,
     module: Module,
     entries: Vec<String>,
+    lines: SourceLines,
 }
 
 impl Program {
@@ -127,7 +130,10 @@ impl Program {
         let file = |(name, text): (&str, &str)| {
             let name = name.to_owned();
             match Module::parse(text) {
-                Ok(module) => Ok(File { name, module, entries: entries(text) }),
+                Ok(module) => {
+                    let (entries, lines) = (entries(text), SourceLines::in_text(text));
+                    Ok(File { name, module, entries, lines })
+                }
                 Err(source) => Err(ProgramError::Ptx { file: name, source }),
             }
         };
@@ -253,6 +259,8 @@ fn listed<'l>(lines: impl Iterator<Item = (&'l String, &'l bool)>) -> String {
 pub(super) struct Arrays {
     pub(super) memory: DeviceMemory,
     pub(super) buffers: BTreeMap<String, Buffer>,
+    /// The shape of each, and the bytes of a number.
+    shapes: BTreeMap<String, (Vec<usize>, usize)>,
     /// What the launches since the last [`Self::count`] sent to global memory.
     traffic: Traffic,
 }
@@ -280,13 +288,15 @@ impl Arrays {
     /// All arrays of a manifest, as they are before the first launch.
     pub(super) fn new(manifest: &Manifest, case: &Case) -> Result<Self, CaseProblem> {
         let mut memory = DeviceMemory::new();
-        let mut buffers = BTreeMap::new();
+        let (mut buffers, mut shapes) = (BTreeMap::new(), BTreeMap::new());
         for (name, array) in &case.arrays {
+            shapes.insert(name.clone(), (array.shape.clone(), array.values.dtype().bytes()));
             buffers.insert(name.clone(), memory.upload_input(name, &array.values.bytes()));
         }
         for (name, output) in &manifest.outputs {
-            let numbers: usize = case.shape(name, &output.shape)?.iter().product();
-            let bytes = output.dtype.bytes() * numbers;
+            let shape = case.shape(name, &output.shape)?;
+            let bytes = output.dtype.bytes() * shape.iter().product::<usize>();
+            shapes.insert(name.clone(), (shape, output.dtype.bytes()));
             let buffer = match output.begins {
                 Begins::Poison => memory.allocate(bytes),
                 Begins::Zeros => memory.upload(&vec![0; bytes]),
@@ -294,10 +304,12 @@ impl Arrays {
             buffers.insert(name.clone(), buffer);
         }
         for (of, name) in manifest.returned() {
-            let bytes = 4 * case.shape(of, &manifest.inputs[of].shape)?.iter().product::<usize>();
+            let shape = case.shape(of, &manifest.inputs[of].shape)?;
+            let bytes = 4 * shape.iter().product::<usize>();
+            shapes.insert(name.to_owned(), (shape, 4));
             buffers.insert(name.to_owned(), memory.upload(&vec![0; bytes]));
         }
-        Ok(Self { memory, buffers, traffic: Traffic::default() })
+        Ok(Self { memory, buffers, shapes, traffic: Traffic::default() })
     }
 
     /// What the launches since the last call sent to global memory.
@@ -313,7 +325,7 @@ impl Arrays {
         (shadow, schedule): (Shadowing, &Schedule),
     ) -> Result<(), Stopped> {
         for launch in launches {
-            let (File { module, .. }, kernel) = program.find(launch)?;
+            let (File { module, lines, .. }, kernel) = program.find(launch)?;
             let shape = self.shape(module, &kernel, launch, case)?;
             let time = Some(TimeLimit::from_now(Duration::from_secs(60)));
             let observers = Observers { shadow, time, ..Observers::default() };
@@ -328,13 +340,23 @@ impl Arrays {
                 Err(RunError::Launch(error)) => {
                     return Err(ProgramError::Launch { kernel, why: error.to_string() }.into());
                 }
-                Err(RunError::Program(fault)) => return Err(Stopped::Fault(fault.to_string())),
+                Err(RunError::Program(fault)) => {
+                    return Err(Stopped::Fault(told(&fault, &self.known(), lines)));
+                }
                 Err(RunError::Emulator(defect)) => {
                     return Err(ProgramError::Launch { kernel, why: defect.to_string() }.into());
                 }
             }
         }
         Ok(())
+    }
+
+    fn known(&self) -> Vec<Known<'_>> {
+        let all = self.buffers.iter().map(|(name, buffer)| {
+            let (shape, width) = &self.shapes[name];
+            Known { name, address: buffer.address(), shape, width: *width }
+        });
+        all.collect()
     }
 
     fn shape(

@@ -4,6 +4,7 @@ use splatcheck_gpu::emulator::{EmulatorEngine, Pair, PairGradient};
 use splatcheck_gpu::tensor::{Tensor, Tensors};
 use splatcheck_gpu::{EngineError, Setting, Stage};
 
+use super::explain::Parts;
 use super::judge::{Checked, blindness, compared};
 
 /// Numbers of stages that say whether a clamp passes the gradient on, and what they are in the derivative.
@@ -63,7 +64,10 @@ pub fn check_stages(
         let expected = expected.iter().map(|(value, own)| (*value, own + doubt));
         let mut judged = compared(name, of, words, found, expected, checked.open);
         judged.shape.clone_from(shape);
-        checked.add(judged, &|element| run.contributions(gradient, element));
+        checked.add(judged, &|element| {
+            let (uses, shares) = run.parts(gradient, element);
+            Parts { uses, shares }
+        });
     }
     Ok(checked)
 }

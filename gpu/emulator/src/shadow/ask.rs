@@ -3,6 +3,7 @@
 use super::super::fault::LaunchError;
 use super::super::ir::Kernel;
 use super::super::memory::{Buffer, DeviceMemory, Segment};
+use super::super::registers::Bits;
 use super::Shadowing;
 use super::bits::power_of_two;
 use super::cells::Cells;
@@ -10,6 +11,7 @@ use super::conventions::Conventions;
 use super::journal::{Decided, Journal, Lost, Place};
 use super::number::{Shadow, UNRECORDED, Word, up};
 use super::sweep::Adjoints;
+use super::tape::Makers;
 
 /// What is known of an element beside its f32.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,6 +64,21 @@ pub struct Contribution {
     /// The operand, from 0.
     pub operand: u8,
     /// The sum over all of its executions.
+    pub value: f64,
+}
+
+/// What a thread contributes to a derivative: what its own uses of the element pass on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// The kernel.
+    pub kernel: String,
+    /// `blockIdx` in x, y, z.
+    pub block: [u32; 3],
+    /// The number of its warp in the block.
+    pub warp: u32,
+    /// Its lane; `None` where it is not known.
+    pub lane: Option<u32>,
+    /// What it contributes.
     pub value: f64,
 }
 
@@ -301,6 +318,30 @@ impl DeviceMemory {
             value,
         });
         Ok(named.collect())
+    }
+
+    /// What each thread contributes to the derivative by an element of an input, in the order of the uses.
+    ///
+    /// # Errors
+    /// There is no tape, or the buffer is no input.
+    pub fn shares(
+        &self,
+        gradient: &Gradient,
+        input: Buffer,
+        element: usize,
+    ) -> Result<Vec<Share>, ShadowError> {
+        let journal = self.journal.as_deref().ok_or(ShadowError::NoTape)?;
+        let tape = journal.tape.as_ref().ok_or(ShadowError::NoTape)?;
+        let node = gradient.node(input, element).ok_or(ShadowError::NoInput)?;
+        let all = tape.shares(&gradient.adjoints, node).into_iter();
+        let share = |(makers, value): (Makers, f64)| Share {
+            kernel: journal.place_of(makers.kernel).kernel,
+            block: makers.block,
+            warp: makers.warp,
+            lane: Bits(makers.lanes).next().and_then(|lane| u32::try_from(lane).ok()),
+            value,
+        };
+        Ok(all.map(share).collect())
     }
 
     /// Where numbers began anew, and why.

@@ -51,12 +51,14 @@ pub(crate) fn update(
         let bits = [old, operand, swap, value];
         let step = Step { lane, bits, before };
         let slots = [operands, a.swap];
+        journal.of_lane(Some(lane));
         journal.atomic(&mut beside, a.op, slots, (cells, word), &step);
         if result != SINK {
             r.words.set_lane(result, lane, old, poisoned);
             beside.set_word(result, lane, before);
         }
     }
+    journal.of_lane(None);
     r.beside = Some(beside);
     value
 }

@@ -257,7 +257,8 @@ impl Journal {
         let literal = |&slot: &Slot| match slot.checked_sub(self.registers) {
             Some(at) => self.rounding[usize::from(at)],
             None => beside.entry(slot).is_some_and(|entry| {
-                entry.literals & on == on && rounds(entry.lanes.x[on.trailing_zeros() as usize & 31])
+                entry.literals & on == on
+                    && rounds(entry.lanes.x[on.trailing_zeros() as usize & 31])
             }),
         };
         match operation.addends().iter().copied().find(literal) {

@@ -13,7 +13,7 @@ use super::super::registers::{Bits, LANES};
 use super::number::depends;
 use super::spare;
 use super::table::{Function, UNIT, doubts, partials};
-use super::tape::{Parents, Row, Rule, Tape};
+use super::tape::{Makers, Parents, Row, Rule, Tape, name};
 
 /// A use of a number: the operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -236,6 +236,31 @@ impl Tape {
             y[..row.count].copy_from_slice(own);
         }
         (x, c, y)
+    }
+
+    /// What each lane that uses the node `of` contributes to the derivative by it, in the order of the tape.
+    pub(super) fn shares(&self, adjoints: &Adjoints, of: u32) -> Vec<(Makers, f64)> {
+        let mut all = Vec::new();
+        for row in self.rows().take_while(|row| row.first + row.count > of as usize) {
+            let Rule::Real(function) = row.rule else { continue };
+            let parents = &row.parents[..function.operands().min(3)];
+            // What was recorded after the sweep, by a backward pass, has no part in it.
+            let count = row.count.min(adjoints.values.len().saturating_sub(row.first));
+            let uses = |node: usize| parents.iter().any(|parents| parents.at(node) == of);
+            if !(0..count).any(uses) {
+                continue;
+            }
+            let (x, c, y) = self.operands(&row, function.operands());
+            for node in (0..count).filter(|&node| uses(node)) {
+                let at = |all: &Numbers| [all[0][node], all[1][node], all[2][node]];
+                let (d, _) = slopes(function, (at(&x), at(&c)), y[node], false);
+                let used = parents.iter().zip(d).filter(|(parents, _)| parents.at(node) == of);
+                let share = adjoints.values[row.first + node] * used.map(|(_, d)| d).sum::<f64>();
+                all.extend(self.maker(name(row.first + node)).map(|maker| (maker, share)));
+            }
+        }
+        all.reverse();
+        all
     }
 
     /// What each use contributes to the derivative by the node `of`: the derivative by what uses it, times

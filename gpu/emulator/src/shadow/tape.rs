@@ -180,8 +180,24 @@ pub(super) struct Tape {
     constants: Vec<(f64, f32)>,
     /// Elements of inputs: of which buffer, from which node, how many.
     inputs: Vec<Input>,
+    /// Whose nodes they are, each from a node on.
+    makers: Vec<(u32, Makers)>,
+    /// The warp that runs, and the lane of nodes that come one by one, if it is known.
+    running: Makers,
     /// The bytes that the caller allows.
     limit: u64,
+}
+
+/// A warp of a launch, and lanes of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Makers {
+    /// The kernel's first instruction, by its number among those of all kernels.
+    pub(super) kernel: u32,
+    pub(super) block: [u32; 3],
+    /// Its number in the block.
+    pub(super) warp: u32,
+    /// The lanes whose turn it is one after the other; none where they are not known.
+    pub(super) lanes: u32,
 }
 
 /// The elements of an input, which are nodes in a row.
@@ -197,7 +213,9 @@ impl Tape {
     pub(super) fn new(bytes: u64) -> Self {
         let constants = vec![(0.0, 0.0)];
         let (blocks, rows, open, inputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut tape = Self { blocks, rows, open, constants, inputs, limit: bytes };
+        let (makers, running) = (Vec::new(), Makers::default());
+        let mut tape =
+            Self { blocks, rows, open, constants, inputs, makers, running, limit: bytes };
         // The node 0 is nobody's.
         tape.push([0; 3], 0.0, 0.0, 0);
         tape
@@ -220,6 +238,7 @@ impl Tape {
     pub(super) fn bytes(&self) -> u64 {
         let nodes = self.nodes() * (size_of::<f64>() + size_of::<f32>());
         let rows = 4 * self.rows.len() + 8 * self.open.len();
+        let rows = rows + size_of::<(u32, Makers)>() * self.makers.len();
         (nodes + rows + self.constants.len() * size_of::<(f64, f32)>()) as u64
     }
 
@@ -249,6 +268,7 @@ impl Tape {
         block.x.push(x);
         block.c.push(c);
         let n = name(before + block.x.len() - 1);
+        self.made_by(n, self.running.lanes);
         self.rows.extend(&parents[..What::unpacked(what).rule.parents()]);
         self.rows.push(what);
         if what & OPEN != 0 {
@@ -260,6 +280,7 @@ impl Tape {
     /// The nodes of an instruction, in the order of the lanes. `out` has their values and is given their numbers.
     #[inline(always)]
     pub(super) fn record(&mut self, all: &Recorded<'_>, out: &mut Lanes) {
+        self.made_by(name(self.nodes()), all.lanes);
         if all.lanes == u32::MAX {
             let flags = [all.open, all.undecided];
             self.append(all.what, LANES, (&out.x, &out.c), (all.parents, flags), &mut out.n);
@@ -335,7 +356,13 @@ impl Tape {
                 same &= parent == all[from];
                 consecutive &= parent == all[from].wrapping_add(place);
             }
-            let kind = if same { SAME } else if consecutive { CONSECUTIVE } else { EACH };
+            let kind = if same {
+                SAME
+            } else if consecutive {
+                CONSECUTIVE
+            } else {
+                EACH
+            };
             shape |= kind << (KINDS + 2 * k as u32);
             let words = if kind == EACH { to } else { from + 1 };
             self.rows.extend_from_slice(&all[from..words]);
@@ -352,6 +379,34 @@ impl Tape {
             what |= SEVERAL;
         }
         self.rows.push(what);
+    }
+
+    /// The nodes from this one on are those of lanes of the warp that runs.
+    #[inline(always)]
+    fn made_by(&mut self, first: u32, lanes: u32) {
+        let makers = Makers { lanes, ..self.running };
+        if self.makers.last().is_none_or(|(_, last)| *last != makers) {
+            self.makers.push((first, makers));
+        }
+    }
+
+    /// A warp runs from now on.
+    pub(super) fn turn(&mut self, kernel: u32, block: [u32; 3], warp: u32) {
+        self.running = Makers { kernel, block, warp, lanes: 0 };
+    }
+
+    /// The nodes that come one by one from now on are those of a lane, or of lanes that are not known.
+    pub(super) fn of_lane(&mut self, lane: Option<usize>) {
+        self.running.lanes = lane.map_or(0, |lane| 1 << (lane & 31));
+    }
+
+    /// Whose a node is, with its lane alone.
+    pub(super) fn maker(&self, n: u32) -> Option<Makers> {
+        let after = self.makers.partition_point(|(first, _)| *first <= n);
+        let (first, makers) = self.makers[..after].last()?;
+        let turn = (n - first).checked_rem(makers.lanes.count_ones()).unwrap_or(0);
+        let lane = Bits(makers.lanes).nth(turn as usize);
+        Some(Makers { lanes: lane.map_or(0, |lane| 1 << lane), ..*makers })
     }
 
     /// Another constant.

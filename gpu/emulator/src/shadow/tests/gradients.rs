@@ -1,6 +1,6 @@
 //! Values and derivatives of arithmetic.
 
-use super::run::{check, elementwise, execute, launch, numbers, positive, schedules};
+use super::run::{check, elementwise, execute, execute_into, launch, numbers, positive, schedules};
 use crate::{
     Argument, DeviceMemory, Launch, LaunchError, Module, Observers, RunError, Schedule, Seed,
     ShadowError, Shadowing, run,
@@ -46,6 +46,33 @@ fn arithmetic_has_its_derivatives() {
         },
         SHARP,
     );
+}
+
+/// Each lane multiplies the first number by its own number and adds that up; all add the number itself to another sum,
+/// the odd lanes twice.
+#[test]
+fn what_each_lane_contributes_is_known() {
+    let body = "ld.global.f32 %f3, [%d3];\ncvt.rn.f32.u32 %f4, %r1;\nmul.f32 %f5, %f3, %f4;\nand.b32 %r2, %r1, 1;\n\
+                setp.eq.u32 %p1, %r2, 1;\nred.global.add.f32 [%d4], %f5;\nred.global.add.f32 [%d4+4], %f3;\n\
+                @%p1 red.global.add.f32 [%d4+4], %f3;\nadd.s64 %d2, %d2, 128;\nmov.f32 %f2, %f1;";
+    for schedule in schedules() {
+        let zeros = vec![0.0; 64];
+        let ran = execute_into(&elementwise(body), (&numbers(), &zeros), &schedule);
+        let mut seed = vec![0.0; 64];
+        (seed[0], seed[1]) = (1.0, 1000.0);
+        let seeds = [Seed { output: ran.output, gradient: &seed }];
+        let gradient = ran.memory.gradient(&seeds).expect("there is a tape");
+        let shares = ran.memory.shares(&gradient, ran.input, 0).expect("an input");
+        let mut by_lane = [0.0; 32];
+        for share in &shares {
+            assert_eq!((share.kernel.as_str(), share.block, share.warp), ("k", [0; 3], 0));
+            by_lane[share.lane.expect("known") as usize] += share.value;
+        }
+        for (lane, value) in by_lane.into_iter().enumerate() {
+            let twice = if lane % 2 == 1 { 2000.0 } else { 1000.0 };
+            assert_eq!(value, lane as f64 + twice, "lane {lane}, {schedule:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,218 @@
+//! Which threads of the forward kernel wrong elements lack: a lane, a warp, the blocks of a view.
+
+use std::fmt;
+
+use splatcheck_emulator::{Share, WARP};
+
+use super::{Element, Wrong};
+
+/// How threads are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Lane,
+    Warp,
+    /// Its number in the block.
+    Thread,
+    /// `blockIdx.x`, `.y` or `.z`.
+    Block(usize),
+}
+
+impl By {
+    const ALL: [Self; 6] =
+        [Self::Lane, Self::Warp, Self::Block(0), Self::Block(1), Self::Block(2), Self::Thread];
+
+    /// The number of a share's threads.
+    fn of(self, share: &Share) -> Option<u32> {
+        match self {
+            Self::Lane => share.lane,
+            Self::Warp => Some(share.warp),
+            Self::Thread => share.lane.map(|lane| WARP * share.warp + lane),
+            Self::Block(axis) => share.block.get(axis).copied(),
+        }
+    }
+}
+
+/// Some of the threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    Number(u32),
+    /// The first, or the last, of those that contribute to an element.
+    First,
+    Last,
+}
+
+/// Threads that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Threads(By, Which);
+
+impl Threads {
+    /// What they contribute to an element.
+    fn value(self, shares: &[Share]) -> f64 {
+        let Self(by, which) = self;
+        let numbers = || shares.iter().filter_map(|share| by.of(share));
+        let number = match which {
+            Which::Number(number) => Some(number),
+            Which::First => numbers().min(),
+            Which::Last => numbers().max(),
+        };
+        let own = shares.iter().filter(|share| number.is_some() && by.of(share) == number);
+        own.map(|share| share.value).sum()
+    }
+}
+
+impl fmt::Display for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(by, which) = *self;
+        let axis = |axis: usize| ["x", "y", "z"].get(axis).copied().unwrap_or("x");
+        match (by, which) {
+            (By::Lane, Which::Number(lane)) => write!(f, "lane {lane} of each warp contributes"),
+            (By::Warp, Which::Number(warp)) => write!(f, "warp {warp} of each block contributes"),
+            (By::Thread, Which::Number(thread)) => {
+                write!(f, "thread {thread} of each block contributes")
+            }
+            (By::Block(at), Which::Number(block)) => {
+                write!(f, "the blocks with blockIdx.{} = {block} contribute", axis(at))
+            }
+            (by, Which::First | Which::Last) => {
+                let which = if which == Which::First { "first" } else { "last" };
+                match by {
+                    By::Lane => write!(f, "the {which} lane contributes"),
+                    By::Warp => write!(f, "the {which} warp contributes"),
+                    By::Thread => write!(f, "the {which} thread contributes"),
+                    By::Block(at) => {
+                        write!(f, "the blocks with the {which} blockIdx.{} contribute", axis(at))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What wrong elements hold of the parts of some threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Lacks,
+    HasTwice,
+    HoldsOnly,
+}
+
+impl Form {
+    const ALL: [Self; 3] = [Self::Lacks, Self::HasTwice, Self::HoldsOnly];
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Lacks => "lacks what",
+            Self::HasTwice => "has twice what",
+            Self::HoldsOnly => "holds nothing but what",
+        }
+    }
+
+    /// What an element would be.
+    fn predicted(self, element: &Element, part: f64) -> f64 {
+        match self {
+            Self::Lacks => element.expected - part,
+            Self::HasTwice => element.expected + part,
+            Self::HoldsOnly => part,
+        }
+    }
+}
+
+/// The first threads whose parts explain all wrong elements, in words. They must not be all threads that
+/// contribute: those are no lane, warp or block among others.
+pub(super) fn explain(name: &str, wrong: &[Wrong<'_>]) -> Option<String> {
+    let shares = &wrong.first()?.parts.shares;
+    for by in By::ALL {
+        let mut numbers: Vec<u32> = shares.iter().filter_map(|share| by.of(share)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let named = numbers.into_iter().map(Which::Number).chain([Which::First, Which::Last]);
+        let threads = named.map(|which| Threads(by, which));
+        let parts: Vec<Threads> = threads.filter(|&threads| is_a_part(threads, wrong)).collect();
+        for form in Form::ALL {
+            if let Some(threads) = parts.iter().find(|threads| explains(form, **threads, wrong)) {
+                return Some(format!("{name} {} {threads}", form.words()));
+            }
+        }
+    }
+    None
+}
+
+/// Whether all wrong elements are what they would be.
+fn explains(form: Form, threads: Threads, wrong: &[Wrong<'_>]) -> bool {
+    wrong.iter().all(|wrong| {
+        let predicted = form.predicted(wrong.element, threads.value(&wrong.parts.shares));
+        (wrong.element.found - predicted).abs() <= 2.0 * wrong.element.uncertainty
+    })
+}
+
+/// Whether some element has shares of other threads too, and all shares together are its derivative.
+fn is_a_part(threads: Threads, wrong: &[Wrong<'_>]) -> bool {
+    let whole = |wrong: &Wrong<'_>| wrong.parts.shares.iter().map(|share| share.value).sum::<f64>();
+    let sums = |wrong: &Wrong<'_>| {
+        (whole(wrong) - wrong.element.expected).abs() <= 2.0 * wrong.element.uncertainty
+    };
+    let others = |wrong: &Wrong<'_>| {
+        let own = threads.value(&wrong.parts.shares);
+        (whole(wrong) - own).abs() > 2.0 * wrong.element.uncertainty
+    };
+    wrong.iter().all(sums) && wrong.iter().any(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Parts;
+    use super::*;
+
+    /// Two blocks of two warps of four lanes, each with a share of its own of each of two elements.
+    fn shares(element: u32) -> Vec<Share> {
+        let mut all = Vec::new();
+        for (block, warp, lane) in (0..16).map(|at| (at / 8, at / 4 % 2, at % 4)) {
+            let value = f64::from((1 << (4 * block + 2 * warp)) * (lane + 3) + element * lane);
+            let kernel = "k".to_owned();
+            all.push(Share { kernel, block: [0, block, 0], warp, lane: Some(lane), value });
+        }
+        all
+    }
+
+    fn says(held: impl Fn(&Share) -> f64) -> Option<String> {
+        let element = |index: usize| {
+            let shares = shares(index as u32);
+            let expected: f64 = shares.iter().map(|share| share.value).sum();
+            let found = shares.iter().map(|share| held(share) * share.value).sum();
+            let element = Element { index, found, expected, uncertainty: 1e-9, float: 0.0 };
+            (element, Parts { uses: Vec::new(), shares })
+        };
+        let elements = [element(0), element(1)];
+        let wrong: Vec<_> = elements
+            .iter()
+            .map(|(element, parts)| Wrong { element, parts: parts.clone() })
+            .collect();
+        explain("v_x", &wrong)
+    }
+
+    #[test]
+    fn lanes_warps_and_blocks_are_named() {
+        let flag = |held: bool| f64::from(u8::from(held));
+        for (held, words) in [
+            (
+                Box::new(|s: &Share| flag(s.lane != Some(2))) as Box<dyn Fn(&Share) -> f64>,
+                "lacks what lane 2 of each warp contributes",
+            ),
+            (
+                Box::new(|s: &Share| flag(s.lane == Some(0))),
+                "holds nothing but what lane 0 of each warp contributes",
+            ),
+            (
+                Box::new(|s: &Share| 1.0 + flag(s.warp == 1)),
+                "has twice what warp 1 of each block contributes",
+            ),
+            (
+                Box::new(|s: &Share| flag(s.block[1] != 1)),
+                "lacks what the blocks with blockIdx.y = 1 contribute",
+            ),
+        ] {
+            assert_eq!(says(held), Some(format!("v_x {words}")));
+        }
+        assert_eq!(says(|share| 1.0 + 0.5 * flag(share.warp == 1)), None, "no part that is known");
+    }
+}
