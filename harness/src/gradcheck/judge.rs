@@ -3,6 +3,7 @@
 use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing};
 
 use splatcheck_judge::io::container::Entry;
+use splatcheck_judge::words::count;
 
 use super::draw::{Case, CaseProblem, Values};
 use super::dtype::Dtype;
@@ -41,6 +42,8 @@ pub struct Judged {
     pub compared: usize,
     /// Those of them that are zero on both sides.
     pub zeros: usize,
+    /// Those of them that are whole numbers, compared by value; all others by their mathematics.
+    pub by_value: usize,
     /// Elements that nobody can judge: a number was lost on the way.
     pub unknown: usize,
     /// Elements that are wrong.
@@ -183,10 +186,10 @@ fn checked(
         Checked { traffic: arrays.count(), ..Checked::beside(&arrays.memory, &gradient) };
     let doubt = blindness(&gradient);
     if let Some((of, _)) = gradient.unknown.first() {
-        let count = gradient.unknown.len();
+        let count = count(gradient.unknown.len() as u64, "element");
         let name = arrays.buffers.iter().find(|(_, buffer)| *buffer == of);
         let name = name.map_or("an output", |(name, _)| name.as_str());
-        checked.lost.push(format!("{count} elements of {name} have no exact number"));
+        checked.lost.push(format!("no exact number in {count} of {name}"));
     }
     checked.lost.sort();
     checked.lost.dedup();
@@ -386,6 +389,7 @@ fn equal(name: &str, expected: &[i64], found: &[i64]) -> Judged {
     let mut judged = Judged { name: name.to_owned(), of: name.to_owned(), ..Judged::default() };
     for (index, (&expected, &found)) in expected.iter().zip(found).enumerate() {
         judged.compared += 1;
+        judged.by_value += 1;
         judged.zeros += usize::from(expected == 0 && found == 0);
         if expected != found {
             let (expected, found) = (expected as f64, found as f64);

@@ -246,6 +246,7 @@ impl Ran {
             });
             sum.compared += judged.compared;
             sum.zeros += judged.zeros;
+            sum.by_value += judged.by_value;
             sum.unknown += judged.unknown;
             sum.wrong.extend(&judged.wrong);
             sum.worst = sum.worst.max(judged.worst);

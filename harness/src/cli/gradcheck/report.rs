@@ -69,7 +69,11 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
     };
     let runs = count(all.len() as u64, "run");
     let mut text =
-        format!("{head} {runs}, {compared} {what} compared, {zeros} of them zero on both sides\n");
+        format!("{head} {runs}, {compared} {what} compared, {zeros} of them zero on both sides");
+    text += &match arrays.values().map(|judged| judged.by_value).sum::<usize>() {
+        0 => "\n".to_owned(),
+        whole => format!(", {whole} whole numbers by value, the others by their mathematics\n"),
+    };
     if let Some(found) = found {
         text += &finding(*question, found, again);
         for line in swept.lines() {
@@ -128,8 +132,8 @@ fn finding(question: Question, found: &Found, again: &[String]) -> String {
     if found.checked.open[0] > 0 {
         let _ = writeln!(
             text,
-            "  {} comparisons are open in this case: a conforming execution may decide them otherwise",
-            found.checked.open[0]
+            "  open in this case: {}: a conforming execution may decide otherwise",
+            count(found.checked.open[0], "comparison")
         );
     }
     for (when, again) in ["run it again", "after a change"].into_iter().zip(again) {
@@ -229,9 +233,9 @@ pub(super) fn notes(
     for judged in arrays.values().filter(|judged| judged.unknown > 0) {
         let _ = writeln!(
             text,
-            "NOT EXERCISED: {}: {} elements: {}",
+            "NOT EXERCISED: {}: {}: {}",
             judged.name,
-            judged.unknown,
+            count(judged.unknown as u64, "element"),
             match (all.iter().all(|(_, checked)| checked.lost.is_empty()), open > 0) {
                 (false, _) => "a number was lost on the way",
                 (true, false) =>
@@ -265,10 +269,10 @@ pub(super) fn notes(
         *lost.entry(place).or_default() += 1;
     }
     for (place, cases) in lost.iter().take(PLACES) {
-        let _ = writeln!(text, "LOST in {cases} runs: {place}");
+        let _ = writeln!(text, "LOST in {}: {place}", count(*cases, "run"));
     }
     if lost.len() > PLACES {
-        let _ = writeln!(text, "LOST at {} more places", lost.len() - PLACES);
+        let _ = writeln!(text, "LOST at {}", count((lost.len() - PLACES) as u64, "more place"));
     }
     text
 }
@@ -294,6 +298,7 @@ pub(super) fn write_json(plan: &Plan, all: &[(u64, Checked)], file: &Path) -> Re
             "shape": judged.shape,
             "compared": judged.compared,
             "zero": judged.zeros,
+            "by_value": judged.by_value,
             "not_judged": judged.unknown,
             "distance_to_uncertainty": judged.worst,
             "f32_error_to_radius": judged.rounding,

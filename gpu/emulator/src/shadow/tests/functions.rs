@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::run::{Outcome, execute, schedules};
-use crate::{Module, Schedule};
+use crate::{Module, Schedule, Seed};
 
 /// The kernels of `functions/ptx.tar.zst`: bare or marked, plain or fast.
 fn ptx(name: &str) -> String {
@@ -230,4 +230,52 @@ fn a_polynomial_that_was_followed_is_named() {
     assert_eq!(of("erff"), ["erff"], "its literals are known");
     assert_eq!(of("expf"), [""; 0], "it is exact");
     assert_eq!(of("rsqrtf"), [""; 0], "it is exact");
+}
+
+/// Far from 0 CUDA's library reduces the operand by integers (Payne and Hanek), which carry no derivative: without
+/// markers such a number is right within its uncertainty or known by nobody, and never without a derivative in silence.
+#[test]
+fn large_operands_of_sine_and_cosine_are_right_or_lost_aloud() {
+    let mut lost = 0;
+    for (name, text) in [("bare", ptx("bare")), ("marked", ptx("marked"))] {
+        for known in
+            ALL.iter().filter(|known| ["sinf", "cosf", "tanf", "sincosf"].contains(&known.name))
+        {
+            let far = Known { from: 106_000.0, to: 1e9, ..*known };
+            let x = operands(&far, 0);
+            let ran = outcome(&renamed(&text, &far), &x, &Schedule::lockstep());
+            let ones = vec![1.0; x.len()];
+            let seeds = [Seed { output: ran.output, gradient: &ones }];
+            let gradient = ran.memory.gradient(&seeds).expect("there is a tape");
+            let slopes = gradient.of(ran.input).expect("it is an input");
+            for ((x, value), slope) in x.iter().zip(ran.values()).zip(slopes) {
+                let at = f64::from(*x);
+                let (y, d) = ((known.value)(at), (known.slope)(at));
+                let unknown = !value.uncertainty.is_finite() || !slope.uncertainty.is_finite();
+                if unknown {
+                    lost += 1;
+                    assert_eq!(
+                        name, "bare",
+                        "{} at {at}: between markers all is known",
+                        known.name
+                    );
+                    let places =
+                        ran.memory.losses().len() + gradient.unknown.len() + gradient.lost.len();
+                    assert!(places > 0, "{} at {at}: lost, and nobody says where", known.name);
+                    continue;
+                }
+                let off = [
+                    (value.value - y).abs() - value.uncertainty,
+                    (slope.value - d).abs() - slope.uncertainty,
+                ];
+                let own = 1e-12 * (1.0 + y.abs() + d.abs());
+                assert!(
+                    off.iter().all(|off| *off <= own),
+                    "{name} {} at {at}: {off:?}",
+                    known.name
+                );
+            }
+        }
+    }
+    println!("{lost} numbers were lost aloud");
 }
