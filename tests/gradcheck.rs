@@ -496,3 +496,26 @@ fn a_misuse_names_the_array_its_element_and_the_line() {
         );
     }
 }
+
+/// A race on equal numbers may be meant: with `races=off` the numbers are judged, also by `replay`.
+#[test]
+fn what_ends_a_run_is_an_option() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = copies(folder.path(), "add.f32 %f2, %f1, %f1;");
+    let text = fs::read_to_string(&manifest).expect("written");
+    fs::write(&manifest, text.replacen("block = [1]", "block = [64]", 1)).expect("written");
+    let run = |more: &[&str]| {
+        let own = ["gradcheck", "--manifest", &manifest, "--cases", "1"];
+        say(folder.path(), &[&own[..], more].concat())
+    };
+    assert!(run(&[]).out.contains("a data race on y[0]"), "it ends the run");
+    let said = run(&["--observe", "races=off"]);
+    assert_eq!(said.code, Some(1), "the derivative is 2: {said:?}");
+    assert!(said.out.contains("\nDISAGREE v_x: 1 of 1"), "{said:?}");
+    assert!(said.out.contains(" --observe races=off\n"), "how it is run again: {said:?}");
+    let file = folder.path().join("splatcheck-out/gradcheck-copy-0-0.safetensors");
+    let said = say(folder.path(), &["replay", &file.display().to_string()]);
+    assert!(said.out.contains("\nDISAGREE v_x: 1 of 1"), "the reproducer notes it: {said:?}");
+    let said = run(&["--observe", "bounds=off"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+}

@@ -87,14 +87,7 @@ impl Answer {
     /// In a word; where something is not judged, nothing agrees.
     #[getter]
     fn verdict(&self) -> &'static str {
-        if self.ran.is_wrong() {
-            return "disagree";
-        }
-        match (self.ran.not_judged(), self.asked.question) {
-            (Some(_), _) => "not judged",
-            (None, Question::Accuracy) => "measured",
-            (None, Question::Gradient | Question::Equal) => "agree",
-        }
+        self.ran.verdict()
     }
 
     /// Why something is not judged.

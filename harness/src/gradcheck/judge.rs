@@ -151,7 +151,7 @@ fn swept(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<(Arrays, Gradient), Stopped> {
-    let mut arrays = Arrays::new(manifest, case)?;
+    let mut arrays = Arrays::new(manifest, program, case)?;
     arrays.memory.follow(Some(TAPE));
     let conventions = manifest.conventions.clone();
     arrays.memory.set_conventions(conventions).map_err(|error| internal(&error))?;
@@ -293,7 +293,7 @@ fn ran(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Arrays, Stopped> {
-    let mut arrays = Arrays::new(manifest, case)?;
+    let mut arrays = Arrays::new(manifest, program, case)?;
     for launches in [&manifest.forward, &manifest.backward] {
         arrays.launch((program, case), launches, (Shadowing::Values, schedule))?;
     }

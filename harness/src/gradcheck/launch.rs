@@ -15,6 +15,7 @@ use super::draw::{Case, CaseProblem};
 use super::fault::{Known, told};
 use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
 use crate::manifest::{BindError, entries, entry};
+use crate::user_kernel::{KernelLimits, Observe};
 
 /// Why a program cannot be run as its manifest says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -106,6 +107,8 @@ pub struct Program {
     files: Vec<File>,
     /// How many of them, from the first on, were named; the others have what these lack.
     named: usize,
+    observe: Observe,
+    time: Duration,
 }
 
 /// A file of them.
@@ -140,7 +143,14 @@ impl Program {
         let mut all = files.into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
         let named = all.len();
         all.extend(others.into_iter().map(file).collect::<Result<Vec<_>, _>>()?);
-        Ok(Self { files: all, named })
+        let limits = KernelLimits::default();
+        Ok(Self { files: all, named, observe: Observe::default(), time: limits.time })
+    }
+
+    /// The same with what is watched besides values, and how long a launch may take, in processor time.
+    #[must_use]
+    pub fn watched(self, observe: Observe, time: Duration) -> Self {
+        Self { observe, time, ..self }
     }
 
     /// Whether each file that was named has a kernel of these launches: what is named must be judged.
@@ -286,12 +296,21 @@ impl std::ops::AddAssign for Traffic {
 
 impl Arrays {
     /// All arrays of a manifest, as they are before the first launch.
-    pub(super) fn new(manifest: &Manifest, case: &Case) -> Result<Self, CaseProblem> {
+    pub(super) fn new(
+        manifest: &Manifest,
+        program: &Program,
+        case: &Case,
+    ) -> Result<Self, CaseProblem> {
         let mut memory = DeviceMemory::new();
         let (mut buffers, mut shapes) = (BTreeMap::new(), BTreeMap::new());
         for (name, array) in &case.arrays {
             shapes.insert(name.clone(), (array.shape.clone(), array.values.dtype().bytes()));
-            buffers.insert(name.clone(), memory.upload_input(name, &array.values.bytes()));
+            let bytes = array.values.bytes();
+            let buffer = match program.observe.inputs {
+                true => memory.upload_input(name, &bytes),
+                false => memory.upload(&bytes),
+            };
+            buffers.insert(name.clone(), buffer);
         }
         for (name, output) in &manifest.outputs {
             let shape = case.shape(name, &output.shape)?;
@@ -327,8 +346,9 @@ impl Arrays {
         for launch in launches {
             let (File { module, lines, .. }, kernel) = program.find(launch)?;
             let shape = self.shape(module, &kernel, launch, case)?;
-            let time = Some(TimeLimit::from_now(Duration::from_secs(60)));
-            let observers = Observers { shadow, time, ..Observers::default() };
+            let time = Some(TimeLimit::from_now(program.time));
+            let races = program.observe.races;
+            let observers = Observers { shadow, time, races, ..Observers::default() };
             match run(module, &kernel, &shape, &mut self.memory, schedule, observers) {
                 Ok(report) => {
                     self.traffic += Traffic {

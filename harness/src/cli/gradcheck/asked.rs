@@ -227,9 +227,9 @@ impl Ran {
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match self.question {
+            _ if self.is_wrong() => "disagree",
+            _ if self.not_judged().is_some() => "not judged",
             Question::Accuracy => "measured",
-            Question::Gradient | Question::Equal if self.is_wrong() => "disagree",
-            Question::Gradient | Question::Equal if self.not_judged().is_some() => "not judged",
             Question::Gradient | Question::Equal => "agree",
         }
     }

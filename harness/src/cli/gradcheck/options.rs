@@ -1,13 +1,16 @@
 //! The options of `gradcheck`, `compare` and `accuracy`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::asked::{Asked, Cases, Question};
+use crate::cli::command::seconds;
 use crate::cli::exit::CliError;
 use crate::cli::paths;
 use crate::cli::ptx::text;
 use crate::cli::schedule::ScheduleArgs;
 use crate::gradcheck::{Case, Manifest, Program};
+use crate::user_kernel::Observe;
 use clap::Args;
 use splatcheck_judge::engines::Order;
 use splatcheck_judge::engines::command::CommandLine;
@@ -27,6 +30,12 @@ pub struct DrawnArgs {
     /// In which orders the machine runs.
     #[command(flatten)]
     pub order: ScheduleArgs,
+    /// What ends a run: with 'races=off' a data race does not, with 'inputs=off' a write to an input does not
+    #[arg(long, value_name = "WHAT=off")]
+    pub observe: Option<Observe>,
+    /// Give a launch up as one that never ends after this time, in seconds of the processor's time
+    #[arg(long, value_name = "SECONDS", default_value = "60", allow_negative_numbers = true, value_parser = seconds)]
+    pub timeout: Duration,
     /// Run this case alone: sizes, inputs and given gradients (.safetensors as a reproducer, or .npz)
     #[arg(long, value_name = "FILE", conflicts_with = "cases")]
     pub inputs: Option<PathBuf>,
@@ -105,6 +114,10 @@ pub struct Plan {
     pub others: Vec<(String, String)>,
     /// The orders of execution.
     pub orders: Vec<Order>,
+    /// What ends a run.
+    pub observe: Observe,
+    /// How long a launch may take, in processor time.
+    pub timeout: Duration,
     /// The seed of the cases that are drawn.
     pub seed: u64,
     /// The only case's file.
@@ -132,7 +145,7 @@ impl Plan {
         let mut programs = Vec::new();
         for (files, other) in self.programs.iter().zip([false, true]) {
             let program = Program::new(named(files), named(&self.others));
-            let program = program.map_err(CliError::of)?;
+            let program = program.map_err(CliError::of)?.watched(self.observe, self.timeout);
             let launches = self.asked.manifest.launches(other);
             program.serves(launches.into_iter()).map_err(CliError::of)?;
             programs.push(program);
@@ -195,6 +208,8 @@ impl DrawnArgs {
             programs: files.iter().map(|files| texts(files)).collect::<Result<_, _>>()?,
             others: texts(&others)?,
             orders,
+            observe: self.observe.unwrap_or_default(),
+            timeout: self.timeout,
             seed: self.seed,
             inputs,
             save: save.transpose()?,

@@ -8,6 +8,7 @@ use super::asked::{Asked, Cases, Found, Question};
 use super::options::Plan;
 use crate::cli::exit::CliError;
 use crate::gradcheck::{Case, Manifest};
+use crate::user_kernel::{KernelLimits, Observe};
 use splatcheck_judge::engines::Order;
 use splatcheck_judge::io::container;
 
@@ -16,6 +17,7 @@ const QUESTION: &str = "splatcheck.question";
 const MANIFEST: &str = "splatcheck.manifest";
 const MANIFEST_FILE: &str = "splatcheck.manifest_file";
 const ORDER: &str = "splatcheck.order";
+const OBSERVE: &str = "splatcheck.observe";
 /// And what those of a program's files and of the manifest's other files begin with.
 const PTX: &str = "splatcheck.ptx";
 const OTHER: &str = "splatcheck.other";
@@ -29,6 +31,9 @@ pub(super) fn notes_of(plan: &Plan, found: &Found) -> BTreeMap<String, String> {
         (MANIFEST_FILE.to_owned(), plan.manifest_file.display().to_string()),
     ]);
     notes.extend(plan.orders.get(found.order).map(|order| (ORDER.to_owned(), order.to_string())));
+    if plan.observe != Observe::default() {
+        notes.insert(OBSERVE.to_owned(), plan.observe.to_string());
+    }
     for (program, files) in plan.programs.iter().enumerate() {
         let keyed = files.iter().enumerate();
         notes.extend(keyed.map(|(at, one)| file(format!("{PTX}.{program}.{at:04}"), one)));
@@ -54,6 +59,8 @@ pub fn replayed(path: &Path) -> Result<Option<Plan>, CliError> {
         .map_err(|problem| CliError::caused("replay: the manifest", problem.in_file(path)))?;
     let order = notes.get(ORDER).map(|order| order.parse::<Order>()).transpose();
     let orders = vec![order.map_err(CliError::of)?.unwrap_or_default()];
+    let observe = notes.get(OBSERVE).map(|observe| observe.parse::<Observe>()).transpose();
+    let observe = observe.map_err(CliError::of)?.unwrap_or_default();
     let files = |begin: &str| -> Vec<(String, String)> {
         let own = notes.iter().filter(|(key, _)| key.starts_with(&format!("{begin}.")));
         own.filter_map(|(_, text)| text.split_once('\n'))
@@ -76,6 +83,8 @@ pub fn replayed(path: &Path) -> Result<Option<Plan>, CliError> {
         programs,
         others: files(OTHER),
         orders,
+        observe,
+        timeout: KernelLimits::default().time,
         seed: 0,
         inputs: Some(path.to_owned()),
         save: None,

@@ -15,6 +15,7 @@ use crate::cli::exit::CliError;
 use crate::gradcheck::{
     Case, Checked, Convention, Element, Judged, Program, Purpose, exact_arrays,
 };
+use crate::user_kernel::Observe;
 use splatcheck_judge::engines::Order;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::table::table;
@@ -49,7 +50,12 @@ pub(super) fn keep(plan: &Plan, found: &Found) -> Result<[String; 2], CliError> 
         None | Some(Order::Lockstep) => String::new(),
         Some(order) => format!(" --schedule {order}"),
     };
-    let changed = format!("splatcheck {name} {files} --manifest {manifest} --inputs {file}{order}");
+    let observe = match plan.observe == Observe::default() {
+        true => String::new(),
+        false => format!(" --observe {}", plan.observe),
+    };
+    let changed =
+        format!("splatcheck {name} {files} --manifest {manifest} --inputs {file}{order}{observe}");
     Ok([format!("splatcheck replay {file}"), changed])
 }
 
@@ -62,10 +68,10 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
     let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
     let what = question.elements();
-    let head = match (question, wrong) {
-        (Question::Accuracy, _) => ran.verdict().to_owned(),
-        (Question::Gradient | Question::Equal, 0) => format!("{}:", ran.verdict()),
-        (Question::Gradient | Question::Equal, _) => format!("{}: {wrong} of", ran.verdict()),
+    let head = match (ran.verdict(), wrong) {
+        ("measured", _) => "measured".to_owned(),
+        (verdict, 0) => format!("{verdict}:"),
+        (verdict, _) => format!("{verdict}: {wrong} of"),
     };
     let runs = count(all.len() as u64, "run");
     let mut text =

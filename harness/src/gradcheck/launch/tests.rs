@@ -31,7 +31,7 @@ fn manifest(parameter: &str, ptx: &str) -> Manifest {
 fn ran(manifest: &Manifest, files: &[&str]) -> Result<Vec<u32>, Stopped> {
     let case = Case::drawn(manifest, (0, 0), &BTreeMap::new())?;
     let program = Program::new(files.iter().map(|file| (*file, COPY)), [])?;
-    let mut arrays = Arrays::new(manifest, &case)?;
+    let mut arrays = Arrays::new(manifest, &program, &case)?;
     let how = (Shadowing::Values, &Schedule::lockstep());
     arrays.launch((&program, &case), &manifest.forward, how)?;
     arrays.words("y").map_err(Stopped::Fault)
@@ -48,7 +48,8 @@ fn refused(parameter: &str, ptx: &str, files: &[&str]) -> String {
 fn fields_lie_as_in_c() {
     let case = Case::drawn(&manifest(FIELDS, ""), (0, 0), &BTreeMap::new()).expect("drawn");
     let manifest = manifest(FIELDS, "");
-    let arrays = Arrays::new(&manifest, &case).expect("an array");
+    let arrays =
+        Arrays::new(&manifest, &Program::new([], []).expect("none"), &case).expect("an array");
     let (bytes, align) =
         arrays.bytes("here", &manifest.forward[0].parameters[0], &case).expect("it has bytes");
     let mut expected = vec![7, 0, 0, 0, 0, 0, 0, 0];
