@@ -195,7 +195,7 @@ REFUSED = {
     "struct = []": lambda: asked(forward=forward(parameters=["x", "w", "cells", "y", ()])),
     "output 'y' is not zero throughout": dict(outputs={"y": np.ones(8, np.float32)}),
     "output 'y', its shape is -8": dict(outputs={"y": -8}),
-    "output 'y' is of type bool": dict(outputs={"y": np.zeros(8, bool)}),
+    "output 'y' is of type float16": dict(outputs={"y": np.zeros(8, np.float16)}),
     "outputs are of type int": dict(outputs=8),
     "[outputs.unused] is an array that no kernel has": dict(outputs={"y": np.zeros(8, np.float32), "unused": 3}),
     "gradients are of type NoneType": dict(gradients=None),
@@ -267,3 +267,41 @@ def test_the_example_of_the_page_is_that_of_the_package():
     example = (Path(__file__).parents[1] / "examples/test_my_cuda_kernel.py").read_text()
     page = (Path(__file__).parents[3] / "docs/src/gradcheck.md").read_text()
     assert f"```python\n{example}```" in page and len(example.splitlines()) == 20
+
+
+def test_a_case_of_numpy_is_read(tmp_path):
+    np.savez(tmp_path / "mine.npz", x=X, w=W.astype(np.float64), cells=CELLS.astype(np.int64), note=np.array("mine"))
+    result = splatcheck.gradcheck(manifest=MANIFEST, inputs=str(tmp_path / "mine.npz"))
+    assert result and result.judged["v_x"].compared == POINTS, result
+    np.savez(tmp_path / "short.npz", x=X, w=W[1:], cells=CELLS)
+    with pytest.raises(ValueError, match="tensor 'w'"):
+        splatcheck.gradcheck(manifest=MANIFEST, inputs=str(tmp_path / "short.npz"))
+
+
+def gather(name, source, target, move):
+    """y = mask[1] ? x[index[1]] : 0, or its transpose."""
+    return f"""
+.visible .entry {name}(.param .u64 {source}, .param .u64 index, .param .u64 mask, .param .u64 {target})
+{{
+    .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %d<9>; .reg .pred %p<2>;
+    ld.param.u64 %d1, [{source}]; ld.param.u64 %d2, [index]; ld.param.u64 %d3, [mask]; ld.param.u64 %d4, [{target}];
+    ld.global.u64 %d5, [%d2+8]; shl.b64 %d5, %d5, 2; {move}
+    ld.global.u8 %r1, [%d3+1]; setp.ne.s32 %p1, %r1, 0; mov.f32 %f1, 0f00000000;
+    @%p1 ld.global.f32 %f1, [%d1]; st.global.f32 [%d4], %f1; ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_indices_of_64_bits_and_masks_are_arrays(seen):
+    kernels = gather("pick", "x", "y", "add.s64 %d1, %d1, %d5;") + gather("put", "v_y", "v_x", "add.s64 %d4, %d4, %d5;")
+    ptx = ".version 8.0\n.target sm_75\n.address_size 64\n" + kernels
+    result = splatcheck.gradcheck(
+        forward=Launch(ptx, "pick", 1, 1, ["x", "index", "mask", "y"]),
+        backward=Launch(ptx, "put", 1, 1, ["v_y", "index", "mask", "v_x"]),
+        inputs={"x": X[:5], "index": np.array([9, 3], np.int64), "mask": np.array([not seen, seen])},
+        outputs={"y": 1},
+        gradients={"y": GIVEN[:1], "x": "v_x"},
+    )
+    assert result.verdict == ("agree" if seen else "not judged"), result
+    assert np.count_nonzero(result.arrays["gradient_x"]) == seen
