@@ -11,7 +11,7 @@
 
 use super::super::ir::{Atomic, AtomicOp, NarrowFormat, Number, SINK};
 use super::super::rare::value_of;
-use super::super::registers::{Bits, Registers};
+use super::super::registers::{Bits, LANES, Registers};
 use super::bits::Integers;
 use super::cells::{Cells, Terms};
 use super::journal::Journal;
@@ -42,6 +42,12 @@ pub(crate) fn update(
     let Cell { cells, word, bits: mut value } = cell;
     let Some(mut beside) = r.beside.take() else { return value };
     let (operands, result) = (a.operands[element], a.results[element]);
+    if a.op == AtomicOp::AddFloat && result == SINK {
+        let terms = (operands, r.words.get(operands), lanes);
+        value = journal.add_all(&beside, terms, (cells, word, value), combine);
+        r.beside = Some(beside);
+        return value;
+    }
     for lane in Bits(lanes) {
         let operand = r.words.get(operands)[lane];
         let swap = if a.swap == SINK { 0 } else { r.words.get(a.swap)[lane] };
@@ -88,14 +94,10 @@ impl Journal {
                     Some(sum) => sum,
                     None => (self.float(before, old), Terms::default()),
                 };
-                let (sum, terms) = self.add((base, terms), term);
-                // What lies further from the sum than any order can bring it is none: an overflow.
-                let value = f64::from(f32::from_bits(new));
-                if !((value - sum.x).abs() <= f64::from(sum.r) + terms.rounding()) {
-                    let lost = self.restart(&[base, term], sum.x, new);
-                    return cells.set(word, new, lost);
+                match self.added((base, terms), term, new) {
+                    Some((sum, terms)) => return cells.set_sum(word, new, sum, terms),
+                    None => self.lost((base, terms), term, new),
                 }
-                return cells.set_sum(word, new, sum, terms);
             }
             AtomicOp::AddPair(format) => {
                 self.add_pair(format, [(before, old), (own, operand)], new)
@@ -126,7 +128,64 @@ impl Journal {
         cells.set(word, new, after);
     }
 
+    /// Adds the terms of lanes to one word, one after the other, and gives its new value. Only the last sum is put
+    /// into memory.
+    #[inline(never)]
+    fn add_all(
+        &mut self,
+        beside: &Beside,
+        (slot, terms, lanes): (u16, &[u32; LANES], u32),
+        (cells, word, mut value): (&mut Cells, usize, u32),
+        combine: impl Fn(u32, u32, u32) -> u32,
+    ) -> u32 {
+        let (mut sum, mut put) = (cells.sum(word, value), true);
+        let entry = beside.entry(slot);
+        let floats = entry.map_or(0, |entry| entry.floats & !beside.open);
+        for lane in Bits(lanes) {
+            let term = match entry {
+                Some(entry) if floats >> lane & 1 == 1 => entry.lanes.get(lane),
+                _ => {
+                    let own = beside.leaving(lane, self.word(beside, slot, lane));
+                    self.float(own, terms[lane])
+                }
+            };
+            let before = match sum {
+                Some(sum) => sum,
+                None => (self.float(cells.get(word, value).0, value), Terms::default()),
+            };
+            value = combine(value, terms[lane], 0);
+            sum = self.added(before, term, value);
+            put = sum.is_some();
+            if !put {
+                let lost = self.lost(before, term, value);
+                cells.set(word, value, lost);
+                sum = cells.sum(word, value);
+            }
+        }
+        if let (true, Some((sum, terms))) = (put, sum) {
+            cells.set_sum(word, value, sum, terms);
+        }
+        value
+    }
+
+    /// A term is added to a sum whose new bits are these. `None` where it is none, because of an overflow: it lies
+    /// further away than any order can bring it.
+    #[inline(always)]
+    fn added(&mut self, sum: (Shadow, Terms), term: Shadow, new: u32) -> Option<(Shadow, Terms)> {
+        let (sum, terms) = self.add(sum, term);
+        let value = f64::from(f32::from_bits(new));
+        let within = (value - sum.x).abs() <= f64::from(sum.r) + terms.rounding();
+        within.then_some((sum, terms))
+    }
+
+    /// What is beside a sum that is none.
+    #[cold]
+    fn lost(&mut self, (base, _): (Shadow, Terms), term: Shadow, new: u32) -> Word {
+        self.restart(&[base, term], base.x + term.x, new)
+    }
+
     /// What is beside a register or literal.
+    #[inline(always)]
     pub(super) fn word(&self, beside: &Beside, slot: u16, lane: usize) -> Word {
         match slot.checked_sub(self.registers) {
             Some(at) => self
@@ -138,6 +197,7 @@ impl Journal {
     }
 
     /// A term is added to a sum.
+    #[inline(always)]
     fn add(&mut self, (base, terms): (Shadow, Terms), term: Shadow) -> (Shadow, Terms) {
         let size = |shadow: &Shadow| shadow.x.abs() + f64::from(shadow.r);
         let terms = match terms.count {
