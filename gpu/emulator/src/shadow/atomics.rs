@@ -173,9 +173,10 @@ impl Journal {
     #[inline(always)]
     fn added(&mut self, sum: (Shadow, Terms), term: Shadow, new: u32) -> Option<(Shadow, Terms)> {
         let (sum, terms) = self.add(sum, term);
-        let value = f64::from(f32::from_bits(new));
-        let within = (value - sum.x).abs() <= f64::from(sum.r) + terms.rounding();
-        within.then_some((sum, terms))
+        let distance = (f64::from(f32::from_bits(new)) - sum.x).abs();
+        let r = f64::from(sum.r);
+        // Mostly that of the terms is enough, and the other one takes a division.
+        (distance <= r || distance <= r + terms.rounding()).then_some((sum, terms))
     }
 
     /// What is beside a sum that is none.
