@@ -15,8 +15,8 @@ use super::super::registers::{Bits, LANES, Registers};
 use super::bits::Integers;
 use super::cells::{Cells, Terms};
 use super::journal::Journal;
-use super::number::{Shadow, Wide, Word, up};
-use super::registers::Beside;
+use super::number::{Shadow, UNRECORDED, Wide, Word, depends, up};
+use super::registers::{Beside, Entry, Lanes};
 use super::table::accuracy::Accuracy;
 use super::table::{Function, UNIT};
 use super::tape::Flags;
@@ -90,14 +90,12 @@ impl Journal {
         let after = match op {
             AtomicOp::AddFloat => {
                 let term = self.float(own, operand);
-                let (base, terms) = match cells.sum(word, old) {
-                    Some(sum) => sum,
-                    None => (self.float(before, old), Terms::default()),
-                };
-                match self.added((base, terms), term, new) {
-                    Some((sum, terms)) => return cells.set_sum(word, new, sum, terms),
-                    None => self.lost((base, terms), term, new),
+                let base = self.base(cells, word, old);
+                let (sum, terms) = self.add(base, term);
+                if is_sum(&sum, terms, new) {
+                    return cells.set_sum(word, new, sum, terms);
                 }
+                self.restart(&[base.0, term], sum.x, new)
             }
             AtomicOp::AddPair(format) => {
                 self.add_pair(format, [(before, old), (own, operand)], new)
@@ -138,51 +136,55 @@ impl Journal {
         (cells, word, mut value): (&mut Cells, usize, u32),
         combine: impl Fn(u32, u32, u32) -> u32,
     ) -> u32 {
-        let (mut sum, mut put) = (cells.sum(word, value), true);
-        let entry = beside.entry(slot);
-        let floats = entry.map_or(0, |entry| entry.floats & !beside.open);
+        let closed = |entry: &&Entry| lanes & !(entry.floats & !beside.open) == 0;
+        let mut scratch = None;
+        let all = match beside.entry(slot).filter(closed) {
+            Some(entry) => &*entry.lanes,
+            None => scratch.insert(self.terms(beside, (slot, terms), lanes)),
+        };
+        let (mut sum, mut count) = self.base(cells, word, value);
+        let mut put = false;
         for lane in Bits(lanes) {
-            let term = match entry {
-                Some(entry) if floats >> lane & 1 == 1 => entry.lanes.get(lane),
-                _ => {
-                    let own = beside.leaving(lane, self.word(beside, slot, lane));
-                    self.float(own, terms[lane])
-                }
-            };
-            let before = match sum {
-                Some(sum) => sum,
-                None => (self.float(cells.get(word, value).0, value), Terms::default()),
-            };
+            let term = all.get(lane);
             value = combine(value, terms[lane], 0);
-            sum = self.added(before, term, value);
-            put = sum.is_some();
-            if !put {
-                let lost = self.lost(before, term, value);
+            let (next, next_count) = self.add((sum, count), term);
+            put = is_sum(&next, next_count, value);
+            if put {
+                (sum, count) = (next, next_count);
+            } else {
+                let lost = self.restart(&[sum, term], next.x, value);
                 cells.set(word, value, lost);
-                sum = cells.sum(word, value);
+                (sum, count) = self.base(cells, word, value);
             }
         }
-        if let (true, Some((sum, terms))) = (put, sum) {
-            cells.set_sum(word, value, sum, terms);
+        if put {
+            cells.set_sum(word, value, sum, count);
         }
         value
     }
 
-    /// A term is added to a sum whose new bits are these. `None` where it is none, because of an overflow: it lies
-    /// further away than any order can bring it.
-    #[inline(always)]
-    fn added(&mut self, sum: (Shadow, Terms), term: Shadow, new: u32) -> Option<(Shadow, Terms)> {
-        let (sum, terms) = self.add(sum, term);
-        let distance = (f64::from(f32::from_bits(new)) - sum.x).abs();
-        let r = f64::from(sum.r);
-        // Mostly that of the terms is enough, and the other one takes a division.
-        (distance <= r || distance <= r + terms.rounding()).then_some((sum, terms))
+    /// What some lanes add, where it is not a float in all of them that no open decision has led here.
+    #[inline(never)]
+    fn terms(
+        &mut self,
+        beside: &Beside,
+        (slot, bits): (u16, &[u32; LANES]),
+        lanes: u32,
+    ) -> Lanes {
+        let mut all = Lanes::NONE;
+        for lane in Bits(lanes) {
+            let own = beside.leaving(lane, self.word(beside, slot, lane));
+            all.set(lane, self.float(own, bits[lane]));
+        }
+        all
     }
 
-    /// What is beside a sum that is none.
-    #[cold]
-    fn lost(&mut self, (base, _): (Shadow, Terms), term: Shadow, new: u32) -> Word {
-        self.restart(&[base, term], base.x + term.x, new)
+    /// The sum in a word that holds these bits, or the first term of one.
+    fn base(&mut self, cells: &Cells, word: usize, bits: u32) -> (Shadow, Terms) {
+        match cells.sum(word, bits) {
+            Some(sum) => sum,
+            None => (self.float(cells.get(word, bits).0, bits), Terms::default()),
+        }
     }
 
     /// What is beside a register or literal.
@@ -212,9 +214,14 @@ impl Journal {
         let x = base.x + term.x;
         let r = up(f64::from(base.r) + f64::from(term.r));
         let c = up(f64::from(base.c) + f64::from(term.c) + UNIT * x.abs());
-        let parents = [Some(&base), Some(&term), None];
-        let n = self.node(Function::Sum, parents, (x, c), Flags::default());
+        let depends = depends(base.n) || depends(term.n);
+        let n = if depends { self.sum_node(base, term, (x, c)) } else { UNRECORDED };
         (Shadow { x, r, c, n }, terms)
+    }
+
+    #[inline(never)]
+    fn sum_node(&mut self, base: Shadow, term: Shadow, number: (f64, f32)) -> u32 {
+        self.node(Function::Sum, [Some(&base), Some(&term), None], number, Flags::default())
     }
 
     /// What is beside a word after an exchange has succeeded.
@@ -273,6 +280,15 @@ impl Journal {
             }
         }
     }
+}
+
+/// Whether a word with these bits is the sum: what lies further away than any order can bring it is none, because of
+/// an overflow.
+#[inline(always)]
+fn is_sum(sum: &Shadow, terms: Terms, bits: u32) -> bool {
+    let distance = (f64::from(f32::from_bits(bits)) - sum.x).abs();
+    // Mostly the radii of the terms are enough. The rounding takes a division.
+    distance <= f64::from(sum.r) || distance <= f64::from(sum.r) + terms.rounding()
 }
 
 /// How f16 and bf16 are rounded.
