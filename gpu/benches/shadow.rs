@@ -90,8 +90,7 @@ impl Kernel {
         }
         let mut arguments = vec![Argument::bytes(&bytes(&self.record))];
         arguments.extend(buffers.iter().copied().map(Argument::from));
-        let launch =
-            Launch { grid: self.grid, block: [BLOCK, 1, 1], dynamic_shared: 0, arguments };
+        let launch = Launch { grid: self.grid, block: [BLOCK, 1, 1], dynamic_shared: 0, arguments };
         let observers = Observers { shadow, ..Observers::default() };
         let from = Instant::now();
         run(&self.module, &self.entry, &launch, &mut memory, &Schedule::lockstep(), observers)
@@ -258,7 +257,8 @@ const MOST_ENTRIES: u32 = 4096;
 
 fn grid_forward() -> Kernel {
     let mut uniform = Uniform(1);
-    let scales: Vec<f32> = (0_i32..).take(LEVELS as usize).map(|l| 16.0 * 1.5_f32.powi(l) - 1.0).collect();
+    let scales: Vec<f32> =
+        (0_i32..).take(LEVELS as usize).map(|l| 16.0 * 1.5_f32.powi(l) - 1.0).collect();
     let resolutions: Vec<u32> = scales.iter().map(|scale| scale.ceil() as u32 + 1).collect();
     let mut offsets = vec![0];
     for resolution in &resolutions {

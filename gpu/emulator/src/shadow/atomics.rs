@@ -165,12 +165,7 @@ impl Journal {
 
     /// What some lanes add, where it is not a float in all of them that no open decision has led here.
     #[inline(never)]
-    fn terms(
-        &mut self,
-        beside: &Beside,
-        (slot, bits): (u16, &[u32; LANES]),
-        lanes: u32,
-    ) -> Lanes {
+    fn terms(&mut self, beside: &Beside, (slot, bits): (u16, &[u32; LANES]), lanes: u32) -> Lanes {
         let mut all = Lanes::NONE;
         for lane in Bits(lanes) {
             let own = beside.leaving(lane, self.word(beside, slot, lane));

@@ -70,6 +70,15 @@ fn lanes(
     failed
 }
 
+/// Whether both are numbers, and not further apart than that.
+#[inline(always)]
+fn is_within(y: f64, result: f64, r: f32) -> bool {
+    // The difference of two numbers is finite, but for f64 of different signs at the end of their range: they are far
+    // apart too.
+    let distance = (result - y).abs();
+    (distance < f64::INFINITY) & (distance <= f64::from(r))
+}
+
 /// The same of a result that is clamped to 0..=1 (`.sat`), before it is clamped. It says nothing of what was
 /// clamped: the rounding is taken as it comes.
 #[inline(always)]
@@ -106,10 +115,10 @@ fn clamped_lanes(
         let y = value(function, x);
         let moved = spread(function, x, y, r);
         let radius = up(moved + accuracy.bound(y.abs() + moved));
-        let distance = (y.clamp(0.0, 1.0) - f64::from(f32::from_bits(bits[lane]))).abs();
+        let result = f64::from(f32::from_bits(bits[lane]));
         (out.x[lane], out.r[lane]) = (y, radius);
         out.c[lane] = up(spread(function, x, y, c) + error(function, y));
-        failed |= !(distance <= f64::from(radius));
+        failed |= !is_within(y.clamp(0.0, 1.0), result, radius);
     }
     failed
 }
@@ -121,10 +130,8 @@ fn failed(out: &Lanes, bits: &[u32; LANES], saturate: bool) -> u32 {
     let mut all = 0;
     for lane in 0..LANES {
         let (y, result) = (out.x[lane], f64::from(f32::from_bits(bits[lane])));
-        let finite = saturate | (y.abs() < f64::INFINITY && result.abs() < f64::INFINITY);
         let y = if saturate { y.clamp(0.0, 1.0) } else { y };
-        let within = (y - result).abs() <= f64::from(out.r[lane]);
-        all |= u32::from(!(finite & within)) << lane;
+        all |= u32::from(!is_within(y, result, out.r[lane])) << lane;
     }
     all
 }
@@ -153,10 +160,8 @@ pub(super) fn number(
     let radius = if exact { 0.0 } else { moved + accuracy.bound(y.abs() + moved) };
     let own = if exact && is_exact(function, x, y) { 0.0 } else { error(function, y) };
     let uncertain = spread(function, x, y, c) + own;
-    let finite = y.abs() < f64::INFINITY && result.abs() < f64::INFINITY;
     let r = up(radius);
-    let within = (result - y).abs() <= f64::from(r);
-    Number { x: y, r, c: up(uncertain), failed: !(finite & within) }
+    Number { x: y, r, c: up(uncertain), failed: !is_within(y, result, r) }
 }
 
 /// Whether a literal is far above what it is added to, to round it to a whole number: such as 1.5 * 2^23, whose last
@@ -312,7 +317,8 @@ impl Journal {
         let literal = |&slot: &Slot| match slot.checked_sub(self.registers) {
             Some(at) => self.rounding[usize::from(at)],
             None => beside.entry(slot).is_some_and(|entry| {
-                entry.literals & on == on && rounds(entry.lanes.x[on.trailing_zeros() as usize & 31])
+                entry.literals & on == on
+                    && rounds(entry.lanes.x[on.trailing_zeros() as usize & 31])
             }),
         };
         match operation.addends().iter().copied().find(literal) {

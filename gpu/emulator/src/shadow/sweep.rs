@@ -163,13 +163,7 @@ impl Tape {
 
     /// Passes the derivatives by nodes in a row on to their parents.
     #[inline(always)]
-    fn pass(
-        &self,
-        row: &Row<'_>,
-        function: Function,
-        passing: &mut Passing,
-        all: &mut Adjoints,
-    ) {
+    fn pass(&self, row: &Row<'_>, function: Function, passing: &mut Passing, all: &mut Adjoints) {
         let own = row.first..row.first + row.count;
         copy(&mut passing.a, &all.values[own.clone()]);
         copy(&mut passing.doubt, &all.doubts[own]);

@@ -335,7 +335,13 @@ impl Tape {
                 same &= parent == all[from];
                 consecutive &= parent == all[from].wrapping_add(place);
             }
-            let kind = if same { SAME } else if consecutive { CONSECUTIVE } else { EACH };
+            let kind = if same {
+                SAME
+            } else if consecutive {
+                CONSECUTIVE
+            } else {
+                EACH
+            };
             shape |= kind << (KINDS + 2 * k as u32);
             let words = if kind == EACH { to } else { from + 1 };
             self.rows.extend_from_slice(&all[from..words]);
