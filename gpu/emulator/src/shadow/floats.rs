@@ -54,7 +54,7 @@ fn lanes(
     let [a, b, c] = operands;
     // No closures: the compiler takes them for functions of their own, lane by lane, without the wide
     // registers.
-    for lane in 0..LANES {
+    for (lane, &bits) in bits.iter().enumerate() {
         let x = [a.x[lane], b.x[lane], c.x[lane]];
         let r = [
             accuracy.reach(x[0], f64::from(a.r[lane])),
@@ -62,7 +62,7 @@ fn lanes(
             accuracy.reach(x[2], f64::from(c.r[lane])),
         ];
         let c = [f64::from(a.c[lane]), f64::from(b.c[lane]), f64::from(c.c[lane])];
-        let result = f64::from(f32::from_bits(bits[lane]));
+        let result = f64::from(f32::from_bits(bits));
         let number = number(function, accuracy, (x, r, c), result);
         (out.x[lane], out.r[lane], out.c[lane]) = (number.x, number.r, number.c);
         failed |= number.failed;
@@ -104,7 +104,7 @@ fn clamped_lanes(
     out: &mut Lanes,
 ) -> bool {
     let mut failed = false;
-    for lane in 0..LANES {
+    for (lane, &bits) in bits.iter().enumerate() {
         let x = [a.x[lane], b.x[lane], c.x[lane]];
         let r = [
             accuracy.reach(x[0], f64::from(a.r[lane])),
@@ -115,7 +115,7 @@ fn clamped_lanes(
         let y = value(function, x);
         let moved = spread(function, x, y, r);
         let radius = up(moved + accuracy.bound(y.abs() + moved));
-        let result = f64::from(f32::from_bits(bits[lane]));
+        let result = f64::from(f32::from_bits(bits));
         (out.x[lane], out.r[lane]) = (y, radius);
         out.c[lane] = up(spread(function, x, y, c) + error(function, y));
         failed |= !is_within(y.clamp(0.0, 1.0), result, radius);
@@ -128,8 +128,8 @@ fn clamped_lanes(
 #[inline(always)]
 fn failed(out: &Lanes, bits: &[u32; LANES], saturate: bool) -> u32 {
     let mut all = 0;
-    for lane in 0..LANES {
-        let (y, result) = (out.x[lane], f64::from(f32::from_bits(bits[lane])));
+    for (lane, &bits) in bits.iter().enumerate() {
+        let (y, result) = (out.x[lane], f64::from(f32::from_bits(bits)));
         let y = if saturate { y.clamp(0.0, 1.0) } else { y };
         all |= u32::from(!is_within(y, result, out.r[lane])) << lane;
     }
@@ -185,9 +185,8 @@ fn operand<'l>(
     if let Some(entry) = entry.filter(|entry| entry.floats == u32::MAX) {
         return &entry.lanes;
     }
-    let words = &journal.words[k];
-    for lane in 0..LANES {
-        scratch.x[lane] = f64::from(f32::from_bits(words[lane]));
+    for (x, &bits) in scratch.x.iter_mut().zip(&journal.words[k]) {
+        *x = f64::from(f32::from_bits(bits));
     }
     (scratch.r, scratch.c) = ([0.0; LANES], [0.0; LANES]);
     scratch.n = [UNRECORDED; LANES];
