@@ -11,12 +11,12 @@
 
 use super::super::ir::{Atomic, AtomicOp, NarrowFormat, Number, SINK};
 use super::super::rare::value_of;
-use super::super::registers::{Bits, Registers};
+use super::super::registers::{Bits, LANES, Registers};
 use super::bits::Integers;
 use super::cells::{Cells, Terms};
 use super::journal::Journal;
-use super::number::{Shadow, Wide, Word, up};
-use super::registers::Beside;
+use super::number::{Shadow, UNRECORDED, Wide, Word, depends, up};
+use super::registers::{Beside, Entry, Lanes};
 use super::table::accuracy::Accuracy;
 use super::table::{Function, UNIT};
 use super::tape::Flags;
@@ -42,6 +42,12 @@ pub(crate) fn update(
     let Cell { cells, word, bits: mut value } = cell;
     let Some(mut beside) = r.beside.take() else { return value };
     let (operands, result) = (a.operands[element], a.results[element]);
+    if a.op == AtomicOp::AddFloat && result == SINK {
+        let terms = (operands, r.words.get(operands), lanes);
+        value = journal.add_all(&beside, terms, (cells, word, value), combine);
+        r.beside = Some(beside);
+        return value;
+    }
     for lane in Bits(lanes) {
         let operand = r.words.get(operands)[lane];
         let swap = if a.swap == SINK { 0 } else { r.words.get(a.swap)[lane] };
@@ -86,18 +92,12 @@ impl Journal {
         let after = match op {
             AtomicOp::AddFloat => {
                 let term = self.float(own, operand);
-                let (base, terms) = match cells.sum(word, old) {
-                    Some(sum) => sum,
-                    None => (self.float(before, old), Terms::default()),
-                };
-                let (sum, terms) = self.add((base, terms), term);
-                // What lies further from the sum than any order can bring it is none: an overflow.
-                let value = f64::from(f32::from_bits(new));
-                if !((value - sum.x).abs() <= f64::from(sum.r) + terms.rounding()) {
-                    let lost = self.restart(&[base, term], sum.x, new);
-                    return cells.set(word, new, lost);
+                let base = self.base(cells, word, old);
+                let (sum, terms) = self.add(base, term);
+                if is_sum(&sum, terms, new) {
+                    return cells.set_sum(word, new, sum, terms);
                 }
-                return cells.set_sum(word, new, sum, terms);
+                self.restart(&[base.0, term], sum.x, new)
             }
             AtomicOp::AddPair(format) => {
                 self.add_pair(format, [(before, old), (own, operand)], new)
@@ -128,7 +128,64 @@ impl Journal {
         cells.set(word, new, after);
     }
 
+    /// Adds the terms of lanes to one word, one after the other, and gives its new value. Only the last sum is put
+    /// into memory.
+    #[inline(never)]
+    fn add_all(
+        &mut self,
+        beside: &Beside,
+        (slot, terms, lanes): (u16, &[u32; LANES], u32),
+        (cells, word, mut value): (&mut Cells, usize, u32),
+        combine: impl Fn(u32, u32, u32) -> u32,
+    ) -> u32 {
+        let closed = |entry: &&Entry| lanes & !(entry.floats & !beside.open) == 0;
+        let mut scratch = None;
+        let all = match beside.entry(slot).filter(closed) {
+            Some(entry) => &*entry.lanes,
+            None => scratch.insert(self.terms(beside, (slot, terms), lanes)),
+        };
+        let (mut sum, mut count) = self.base(cells, word, value);
+        let mut put = false;
+        for lane in Bits(lanes) {
+            let term = all.get(lane);
+            value = combine(value, terms[lane], 0);
+            let (next, next_count) = self.add((sum, count), term);
+            put = is_sum(&next, next_count, value);
+            if put {
+                (sum, count) = (next, next_count);
+            } else {
+                let lost = self.restart(&[sum, term], next.x, value);
+                cells.set(word, value, lost);
+                (sum, count) = self.base(cells, word, value);
+            }
+        }
+        if put {
+            cells.set_sum(word, value, sum, count);
+        }
+        value
+    }
+
+    /// What some lanes add, where it is not a float in all of them that no open decision has led here.
+    #[inline(never)]
+    fn terms(&mut self, beside: &Beside, (slot, bits): (u16, &[u32; LANES]), lanes: u32) -> Lanes {
+        let mut all = Lanes::NONE;
+        for lane in Bits(lanes) {
+            let own = beside.leaving(lane, self.word(beside, slot, lane));
+            all.set(lane, self.float(own, bits[lane]));
+        }
+        all
+    }
+
+    /// The sum in a word that holds these bits, or the first term of one.
+    fn base(&mut self, cells: &Cells, word: usize, bits: u32) -> (Shadow, Terms) {
+        match cells.sum(word, bits) {
+            Some(sum) => sum,
+            None => (self.float(cells.get(word, bits).0, bits), Terms::default()),
+        }
+    }
+
     /// What is beside a register or literal.
+    #[inline(always)]
     pub(super) fn word(&self, beside: &Beside, slot: u16, lane: usize) -> Word {
         match slot.checked_sub(self.registers) {
             Some(at) => self
@@ -140,6 +197,7 @@ impl Journal {
     }
 
     /// A term is added to a sum.
+    #[inline(always)]
     fn add(&mut self, (base, terms): (Shadow, Terms), term: Shadow) -> (Shadow, Terms) {
         let size = |shadow: &Shadow| shadow.x.abs() + f64::from(shadow.r);
         let terms = match terms.count {
@@ -153,9 +211,14 @@ impl Journal {
         let x = base.x + term.x;
         let r = up(f64::from(base.r) + f64::from(term.r));
         let c = up(f64::from(base.c) + f64::from(term.c) + UNIT * x.abs());
-        let parents = [Some(&base), Some(&term), None];
-        let n = self.node(Function::Sum, parents, (x, c), Flags::default());
+        let depends = depends(base.n) || depends(term.n);
+        let n = if depends { self.sum_node(base, term, (x, c)) } else { UNRECORDED };
         (Shadow { x, r, c, n }, terms)
+    }
+
+    #[inline(never)]
+    fn sum_node(&mut self, base: Shadow, term: Shadow, number: (f64, f32)) -> u32 {
+        self.node(Function::Sum, [Some(&base), Some(&term), None], number, Flags::default())
     }
 
     /// What is beside a word after an exchange has succeeded.
@@ -214,6 +277,15 @@ impl Journal {
             }
         }
     }
+}
+
+/// Whether a word with these bits is the sum: what lies further away than any order can bring it is none, because of
+/// an overflow.
+#[inline(always)]
+fn is_sum(sum: &Shadow, terms: Terms, bits: u32) -> bool {
+    let distance = (f64::from(f32::from_bits(bits)) - sum.x).abs();
+    // Mostly the radii of the terms are enough. The rounding takes a division.
+    distance <= f64::from(sum.r) || distance <= f64::from(sum.r) + terms.rounding()
 }
 
 /// How f16 and bf16 are rounded.

@@ -190,7 +190,16 @@ impl Journal {
     }
 
     /// A word used as an f32.
+    #[inline(always)]
     pub(super) fn float(&mut self, word: Word, bits: u32) -> Shadow {
+        match word {
+            Word::Float(shadow) => shadow,
+            word => self.float_of(word, bits),
+        }
+    }
+
+    #[inline(never)]
+    fn float_of(&mut self, word: Word, bits: u32) -> Shadow {
         match word {
             Word::None => Shadow::single(bits),
             Word::Float(shadow) => shadow,

@@ -22,6 +22,7 @@ use super::tape::Flags;
 const FIXED_POINT: f64 = 256.0;
 
 /// The lanes where a comparison is open, and where it is one of equals.
+#[inline(always)]
 fn compared(a: &Lanes, b: &Lanes) -> (u32, u32) {
     let (mut open, mut ties) = (0, 0);
     for lane in 0..LANES {
@@ -41,6 +42,7 @@ fn counted(active: u32, open: u32, ties: u32) -> Decided {
 
 impl Journal {
     /// A comparison of two f32 in these slots.
+    #[inline(always)]
     pub(super) fn compare(&mut self, beside: &mut Beside, slots: [Slot; 2], active: u32) {
         for place in slots.into_iter().zip(0..) {
             self.settle(beside, place, active);
@@ -55,6 +57,7 @@ impl Journal {
     }
 
     /// `setp`. Integers decide without a shadow: the path is that of the f32.
+    #[inline(always)]
     pub(super) fn set_predicate(&mut self, beside: &mut Beside, active: u32, setp: &Setp) {
         match setp.compared {
             Compared::Float { .. } => self.compare(beside, [setp.a, setp.b], active),

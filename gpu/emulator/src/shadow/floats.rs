@@ -12,14 +12,14 @@ use super::table::{Function, error, is_exact, spread, value};
 use super::tape::{Flags, Recorded, Rule, What};
 
 /// The table's answer for 32 lanes, by code of its own for what kernels are full of; `bits` are what the
-/// instruction gave. Returns the lanes whose f32 is not within the radius.
+/// instruction gave. Whether there is a lane whose f32 is not within the radius: [`failed`] says which.
 #[inline(always)]
 fn evaluate(
     (function, accuracy): (Function, Accuracy),
     operands: [&Lanes; 3],
     bits: &[u32; LANES],
     out: &mut Lanes,
-) -> u32 {
+) -> bool {
     // With the flushing of operands and without: it takes as long as the rest.
     let [flushing, plain] = [true, false].map(|flush| Accuracy { flush, ..accuracy });
     macro_rules! folded {
@@ -49,12 +49,12 @@ fn lanes(
     operands: [&Lanes; 3],
     bits: &[u32; LANES],
     out: &mut Lanes,
-) -> u32 {
-    let mut failed = [0_u32; LANES];
+) -> bool {
+    let mut failed = false;
     let [a, b, c] = operands;
     // No closures: the compiler takes them for functions of their own, lane by lane, without the wide
     // registers.
-    for lane in 0..LANES {
+    for (lane, &bits) in bits.iter().enumerate() {
         let x = [a.x[lane], b.x[lane], c.x[lane]];
         let r = [
             accuracy.reach(x[0], f64::from(a.r[lane])),
@@ -62,14 +62,76 @@ fn lanes(
             accuracy.reach(x[2], f64::from(c.r[lane])),
         ];
         let c = [f64::from(a.c[lane]), f64::from(b.c[lane]), f64::from(c.c[lane])];
-        let result = f64::from(f32::from_bits(bits[lane]));
+        let result = f64::from(f32::from_bits(bits));
         let number = number(function, accuracy, (x, r, c), result);
         (out.x[lane], out.r[lane], out.c[lane]) = (number.x, number.r, number.c);
-        failed[lane] = u32::from(number.failed);
+        failed |= number.failed;
     }
+    failed
+}
+
+/// Whether both are numbers, and not further apart than that.
+#[inline(always)]
+fn is_within(y: f64, result: f64, r: f32) -> bool {
+    // The difference of two numbers is finite, but for f64 of different signs at the end of their range: they are far
+    // apart too.
+    let distance = (result - y).abs();
+    (distance < f64::INFINITY) & (distance <= f64::from(r))
+}
+
+/// The same of a result that is clamped to 0..=1 (`.sat`), before it is clamped. It says nothing of what was
+/// clamped: the rounding is taken as it comes.
+#[inline(always)]
+fn evaluate_clamped(
+    (function, accuracy): (Function, Accuracy),
+    operands: [&Lanes; 3],
+    bits: &[u32; LANES],
+    out: &mut Lanes,
+) -> bool {
+    // What a compiler makes of expf has it in a fused operation.
+    match function {
+        Function::Fused => clamped_lanes(Function::Fused, accuracy, operands, bits, out),
+        other => clamped_lanes(other, accuracy, operands, bits, out),
+    }
+}
+
+#[inline(always)]
+fn clamped_lanes(
+    function: Function,
+    accuracy: Accuracy,
+    [a, b, c]: [&Lanes; 3],
+    bits: &[u32; LANES],
+    out: &mut Lanes,
+) -> bool {
+    let mut failed = false;
+    for (lane, &bits) in bits.iter().enumerate() {
+        let x = [a.x[lane], b.x[lane], c.x[lane]];
+        let r = [
+            accuracy.reach(x[0], f64::from(a.r[lane])),
+            accuracy.reach(x[1], f64::from(b.r[lane])),
+            accuracy.reach(x[2], f64::from(c.r[lane])),
+        ];
+        let c = [f64::from(a.c[lane]), f64::from(b.c[lane]), f64::from(c.c[lane])];
+        let y = value(function, x);
+        let moved = spread(function, x, y, r);
+        let radius = up(moved + accuracy.bound(y.abs() + moved));
+        let result = f64::from(f32::from_bits(bits));
+        (out.x[lane], out.r[lane]) = (y, radius);
+        out.c[lane] = up(spread(function, x, y, c) + error(function, y));
+        failed |= !is_within(y.clamp(0.0, 1.0), result, radius);
+    }
+    failed
+}
+
+/// Lanes whose f32 is not within the radius of what was computed, or, where both are clamped, of what that is
+/// then; or one of both is no number.
+#[inline(always)]
+fn failed(out: &Lanes, bits: &[u32; LANES], saturate: bool) -> u32 {
     let mut all = 0;
-    for (lane, failed) in failed.iter().enumerate() {
-        all |= failed << lane;
+    for (lane, &bits) in bits.iter().enumerate() {
+        let (y, result) = (out.x[lane], f64::from(f32::from_bits(bits)));
+        let y = if saturate { y.clamp(0.0, 1.0) } else { y };
+        all |= u32::from(!is_within(y, result, out.r[lane])) << lane;
     }
     all
 }
@@ -98,10 +160,8 @@ pub(super) fn number(
     let radius = if exact { 0.0 } else { moved + accuracy.bound(y.abs() + moved) };
     let own = if exact && is_exact(function, x, y) { 0.0 } else { error(function, y) };
     let uncertain = spread(function, x, y, c) + own;
-    let finite = y.abs() < f64::INFINITY && result.abs() < f64::INFINITY;
     let r = up(radius);
-    let within = (result - y).abs() <= f64::from(r);
-    Number { x: y, r, c: up(uncertain), failed: !(finite & within) }
+    Number { x: y, r, c: up(uncertain), failed: !is_within(y, result, r) }
 }
 
 /// Whether a literal is far above what it is added to, to round it to a whole number: such as 1.5 * 2^23, whose last
@@ -125,9 +185,8 @@ fn operand<'l>(
     if let Some(entry) = entry.filter(|entry| entry.floats == u32::MAX) {
         return &entry.lanes;
     }
-    let words = &journal.words[k];
-    for lane in 0..LANES {
-        scratch.x[lane] = f64::from(f32::from_bits(words[lane]));
+    for (x, &bits) in scratch.x.iter_mut().zip(&journal.words[k]) {
+        *x = f64::from(f32::from_bits(bits));
     }
     (scratch.r, scratch.c) = ([0.0; LANES], [0.0; LANES]);
     scratch.n = [UNRECORDED; LANES];
@@ -161,12 +220,12 @@ fn unrecorded(lanes: &Lanes) -> u32 {
 #[derive(Debug)]
 pub(super) struct Room {
     pub(super) scratch: [Lanes; 3],
-    out: Lanes,
+    out: Box<Lanes>,
 }
 
 impl Default for Room {
     fn default() -> Self {
-        Self { scratch: [Lanes::NONE; 3], out: Lanes::NONE }
+        Self { scratch: [Lanes::NONE; 3], out: Box::new(Lanes::NONE) }
     }
 }
 
@@ -267,22 +326,29 @@ impl Journal {
         }
     }
 
-    /// Whether what is added to a literal is less than half of it, in all lanes.
-    #[cold]
-    #[inline(never)]
+    /// Whether what is added to a literal is less than half of it, in all lanes: of a b + c the product, of a + b
+    /// the other one.
+    #[inline(always)]
     fn is_below(&self, beside: &Beside, on: u32, (at, operands): (Slot, &[Slot])) -> bool {
         let lane = on.trailing_zeros() as usize & 31;
         let Word::Float(Shadow { x: size, .. }) = self.word(beside, at, lane) else { return false };
-        // Of a b + c the product, of a + b the other one.
-        let number = |(&slot, k): (&Slot, usize), lane: usize| match self.word(beside, slot, lane) {
-            Word::Float(shadow) => shadow.x,
-            _ => f64::from(f32::from_bits(self.words[k][lane])),
-        };
-        let small = |lane: usize| {
-            let rest = operands.iter().zip(0..).take(2).filter(|(slot, _)| **slot != at);
-            rest.map(|operand| number(operand, lane)).product::<f64>().abs() < 0.5 * size.abs()
-        };
-        Bits(on).all(small)
+        let mut rest = [1.0; LANES];
+        for (k, &slot) in operands.iter().enumerate().take(2).filter(|(_, slot)| **slot != at) {
+            let entry = beside.entry(slot);
+            let (x, floats) = match slot.checked_sub(self.registers) {
+                Some(at) => (&self.literals[usize::from(at)].x, u32::MAX),
+                None => entry.map_or((&[0.0; LANES], 0), |entry| (&entry.lanes.x, entry.floats)),
+            };
+            for lane in 0..LANES {
+                let own = f64::from(f32::from_bits(self.words[k][lane]));
+                rest[lane] *= if floats >> lane & 1 == 1 { x[lane] } else { own };
+            }
+        }
+        let mut small = 0;
+        for (lane, rest) in rest.iter().enumerate() {
+            small |= u32::from(rest.abs() < 0.5 * size.abs()) << lane;
+        }
+        small & on == on
     }
 
     /// An instruction on f32, of the lanes that execute it.
@@ -302,25 +368,19 @@ impl Journal {
         for place in slots.iter().copied().zip(0..) {
             self.settle(beside, place, active);
         }
-        if saturate {
-            return self.saturated(beside, r, active, operation);
-        }
         let mut room = self.room.take().unwrap_or_default();
         let Room { scratch, out } = &mut *room;
-        let mut operands = read(scratch, self, beside, slots);
-        let mut vars = 0;
-        if self.tape.is_some() {
-            vars = operands.iter().fold(0, |vars, lanes| vars | dependent(lanes)) & active;
-            let all = operands.iter().take(slots.len());
-            if vars != 0 && all.fold(0, |all, lanes| all | unrecorded(lanes)) & vars != 0 {
-                for place in slots.iter().copied().zip(0..) {
-                    self.name(beside, place, vars);
-                }
-                operands = read(scratch, self, beside, slots);
-            }
-        }
-        let bits = r.words.get(d);
-        let failed = evaluate((function, accuracy), operands, bits, out) & active;
+        let vars = match self.tape {
+            None => 0,
+            Some(_) => self.named(beside, scratch, (slots, active)),
+        };
+        let operands = read(scratch, self, beside, slots);
+        let (row, bits) = ((function, accuracy), r.words.get(d));
+        let some_failed = match saturate {
+            false => evaluate(row, operands, bits, out),
+            true => evaluate_clamped(row, operands, bits, out),
+        };
+        let failed = if some_failed { failed(out, bits, saturate) & active } else { 0 };
         out.n = [UNRECORDED; LANES];
         let anew = if failed == 0 { Vec::new() } else { lost(operands, failed) };
         let recorded = vars & !failed;
@@ -330,15 +390,70 @@ impl Journal {
             let flags = [beside.open & recorded, undecided & recorded];
             self.record(function, recorded, (&parents, out), flags);
         }
+        if saturate {
+            self.clamp((active & !failed, recorded), beside.open & recorded, out);
+        }
         let entry = beside.entry_mut(d);
         entry.clear(active);
-        entry.lanes.take(out, active);
         entry.floats |= active & !failed;
+        if active == u32::MAX && failed == 0 {
+            std::mem::swap(&mut entry.lanes, out);
+        } else {
+            entry.lanes.take(out, active);
+        }
         for (lane, from) in anew {
             let word = self.restart(&from[..slots.len()], out.x[lane], bits[lane]);
             beside.set_word(d, lane, word);
         }
         self.room = Some(room);
+    }
+
+    /// Lanes with an operand that depends on inputs. The constants among the operands have names then.
+    #[inline(always)]
+    fn named(
+        &mut self,
+        beside: &mut Beside,
+        scratch: &mut [Lanes; 3],
+        (slots, active): (&[Slot], u32),
+    ) -> u32 {
+        let all = read(scratch, self, beside, slots);
+        let vars = all.iter().fold(0, |vars, lanes| vars | dependent(lanes)) & active;
+        let unnamed = all[..slots.len()].iter().fold(0, |all, lanes| all | unrecorded(lanes));
+        if unnamed & vars != 0 {
+            for place in slots.iter().copied().zip(0..) {
+                self.name(beside, place, vars);
+            }
+        }
+        vars
+    }
+
+    /// Clamps the numbers of lanes to 0..=1. `recorded`: those that depend on inputs.
+    #[inline(always)]
+    fn clamp(&mut self, (lanes, recorded): (u32, u32), open: u32, out: &mut Lanes) {
+        let straight = self.departure() == Some(Departure::Straight);
+        let (mut undecided, mut outside) = (0, 0);
+        for lane in 0..LANES {
+            let (y, r) = (out.x[lane], f64::from(out.r[lane]));
+            let clamped = y.clamp(0.0, 1.0);
+            let edge = (y.abs() <= r) | ((y - 1.0).abs() <= r);
+            undecided |= u32::from(edge) << lane;
+            outside |= u32::from((y != clamped) & !edge) << lane;
+            out.x[lane] = if lanes >> lane & 1 == 1 { clamped } else { y };
+        }
+        // Surely clamped, it is the end of the interval, whatever went in.
+        let outside = if straight { 0 } else { outside & lanes };
+        let parents = [out.n, [UNRECORDED; LANES], [UNRECORDED; LANES]];
+        for lane in 0..LANES {
+            let is_end = outside >> lane & 1 == 1;
+            out.r[lane] = if is_end { 0.0 } else { out.r[lane] };
+            out.c[lane] = if is_end { 0.0 } else { out.c[lane] };
+        }
+        out.n = [UNRECORDED; LANES];
+        let inside = recorded & !outside;
+        if inside != 0 {
+            let function = if straight { Function::Identity } else { Function::Clamped };
+            self.record(function, inside, (&parents, out), [open & inside, undecided & inside]);
+        }
     }
 
     /// Nodes of some lanes; `flags`: which of them have come by an open decision, and which are undecided.
@@ -372,60 +487,5 @@ impl Journal {
         let loss = if finite { Loss::Radius } else { Loss::Range };
         let from: Vec<_> = from.iter().copied().map(Some).collect();
         Word::Float(self.begin_anew(result, &from, loss))
-    }
-
-    /// The same with `.sat`, lane by lane: the operation, and then what clamps it.
-    #[inline(never)]
-    fn saturated(
-        &mut self,
-        beside: &mut Beside,
-        r: &Registers,
-        active: u32,
-        operation: &Operation,
-    ) {
-        let &Operation { function, accuracy, d, .. } = operation;
-        let slots = operation.operands();
-        let bits = r.words.get(d);
-        let mut scratch = [Lanes::NONE; 3];
-        // Copies, because the result may be written over an operand.
-        let operands = read(&mut scratch, self, beside, slots).map(|lanes| *lanes);
-        for lane in Bits(active) {
-            let from = operands.map(|operand| operand.get(lane));
-            let x = from.map(|shadow| shadow.x);
-            // The clamped result says nothing of what was clamped: the rounding is taken as it comes.
-            let y = value(function, x);
-            let r = from.map(|shadow| accuracy.reach(shadow.x, f64::from(shadow.r)));
-            let c = from.map(|shadow| f64::from(shadow.c));
-            let moved = spread(function, x, y, r);
-            let radius = up(moved + accuracy.bound(y.abs() + moved));
-            let uncertain = up(spread(function, x, y, c) + error(function, y));
-            let result = f64::from(f32::from_bits(bits[lane]));
-            let clamped = y.clamp(0.0, 1.0);
-            if !((clamped - result).abs() <= f64::from(radius)) {
-                let word = self.restart(&from[..slots.len()], y, bits[lane]);
-                beside.set_word(d, lane, word);
-                continue;
-            }
-            let open = beside.open >> lane & 1 == 1;
-            let parents = [0, 1, 2].map(|k| (k < slots.len()).then_some(&from[k]));
-            let flags = Flags { open, undecided: false };
-            let n = self.node(function, parents, (y, uncertain), flags);
-            let whole = Shadow { x: y, r: radius, c: uncertain, n };
-            let edge = |end: f64| (y - end).abs() <= f64::from(radius);
-            let undecided = edge(0.0) || edge(1.0);
-            let straight = self.departure() == Some(Departure::Straight);
-            let outside = y != clamped && !undecided && !straight;
-            // Surely clamped, it is the end of the interval, whatever went in.
-            let shadow = if outside {
-                Shadow::exact(clamped)
-            } else {
-                let flags = Flags { open, undecided };
-                let number = (clamped, uncertain);
-                let function = if straight { Function::Identity } else { Function::Clamped };
-                let n = self.node(function, [Some(&whole), None, None], number, flags);
-                Shadow { x: clamped, n, ..whole }
-            };
-            beside.set_word(d, lane, Word::Float(shadow));
-        }
     }
 }

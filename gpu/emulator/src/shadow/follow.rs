@@ -76,10 +76,13 @@ impl WithSimd for Followed<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { journal, beside, r, on, op } = self;
-        match journal.plans.get(journal.pc as usize).and_then(|plan| plan.operation) {
-            Some(operation) => journal.operation(beside, r, on, &operation),
+        // Taken out, since a copy of a plan takes as long as an operation.
+        let plans = std::mem::take(&mut journal.plans);
+        match plans.get(journal.pc as usize).and_then(|plan| plan.operation.as_ref()) {
+            Some(operation) => journal.operation(beside, r, on, operation),
             None => journal.arithmetic(beside, r, on, op),
         }
+        journal.plans = plans;
     }
 }
 

@@ -232,14 +232,14 @@ impl Journal {
     /// A warp of a block runs from now on.
     pub(crate) fn turn(&mut self, block: [u32; 3], warp: usize) {
         if let Some(tape) = &mut self.tape {
-            tape.turn(self.first, block, u32::try_from(warp).unwrap_or(u32::MAX));
+            tape.makers.turn(self.first, block, u32::try_from(warp).unwrap_or(u32::MAX));
         }
     }
 
     /// What is computed from now on, a number at a time, is a lane's, or lanes' that are not known.
     pub(super) fn of_lane(&mut self, lane: Option<usize>) {
         if let Some(tape) = &mut self.tape {
-            tape.of_lane(lane);
+            tape.makers.of_lane(lane);
         }
     }
 

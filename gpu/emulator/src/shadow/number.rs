@@ -61,11 +61,12 @@ const LEAST: f64 = 1.401_298_464_324_817e-45;
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "rounded up beforehand")]
 pub(crate) fn up(bound: f64) -> f32 {
-    // Among subnormals a rounding is half the least of them; a whole one is added.
-    let raised = bound * (1.0 + 1.0 / 4_194_304.0) + LEAST;
+    // Among subnormals a rounding is half the least of them; a whole one is added. Nothing stays nothing.
+    let more = if bound == 0.0 { 0.0 } else { LEAST };
+    let raised = bound * (1.0 + 1.0 / 4_194_304.0) + more;
     // What is no number (0 times no bound) is no bound.
-    let raised = if bound >= 0.0 { raised } else { f64::INFINITY };
-    if bound == 0.0 { 0.0 } else { raised as f32 }
+    let raised = if raised < f64::INFINITY { raised } else { f64::INFINITY };
+    raised as f32
 }
 
 /// What is beside a word of 32 bits.

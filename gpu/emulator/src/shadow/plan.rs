@@ -57,13 +57,14 @@ pub(super) struct Operation {
     pub(super) saturate: bool,
     pub(super) d: Slot,
     slots: [Slot; 3],
+    count: u8,
 }
 
 impl Operation {
     /// The registers of its operands.
     #[inline(always)]
     pub(super) fn operands(&self) -> &[Slot] {
-        &self.slots[..self.function.operands().min(3)]
+        &self.slots[..usize::from(self.count & 3)]
     }
 
     /// Of a sum, which of its operands are added: a b + c adds c.
@@ -93,7 +94,8 @@ impl Operation {
             _ => return None,
         };
         let accuracy = accuracy.flushing(flags.flush);
-        Some(Self { function, accuracy, saturate: flags.saturate, d, slots })
+        let count = u8::try_from(function.operands()).unwrap_or(3);
+        Some(Self { function, accuracy, saturate: flags.saturate, d, slots, count })
     }
 }
 

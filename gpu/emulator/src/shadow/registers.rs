@@ -54,7 +54,8 @@ impl Lanes {
 /// What is beside a register of 32 bits.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) lanes: Lanes,
+    /// Apart, so that what is computed takes their place and is not copied.
+    pub(super) lanes: Box<Lanes>,
     /// Lanes that hold a float.
     pub(super) floats: u32,
     /// Lanes that hold something else; never one of `floats`.
@@ -65,7 +66,10 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    const NONE: Self = Self { lanes: Lanes::NONE, floats: 0, others: 0, literals: 0, other: None };
+    fn new() -> Self {
+        let lanes = Box::new(Lanes::NONE);
+        Self { lanes, floats: 0, others: 0, literals: 0, other: None }
+    }
 
     /// Forgets what some lanes held.
     #[inline(always)]
@@ -167,7 +171,7 @@ impl Beside {
             self.index.resize(at + 1, 0);
         }
         if self.index[at] == 0 {
-            self.entries.push(Entry::NONE);
+            self.entries.push(Entry::new());
             self.index[at] = u32::try_from(self.entries.len()).unwrap_or(0);
         }
         &mut self.entries[self.index[at] as usize - 1]
@@ -302,7 +306,7 @@ impl Beside {
             return Gathered::Nothing;
         }
         if entry.floats == u32::MAX && self.open == 0 {
-            return Gathered::Floats(Box::new(entry.lanes));
+            return Gathered::Floats(entry.lanes.clone());
         }
         let words = std::array::from_fn(|lane| self.leaving(lane, entry.get(lane)));
         Gathered::Words(Box::new(words))

@@ -69,7 +69,8 @@ mod tests {
         let other = doubles(900);
         assert_eq!(other.as_ptr(), at, "the same memory");
         assert!(other.is_empty() && other.capacity() >= 900, "with room");
-        assert_ne!(doubles(900).as_ptr(), at, "it has a user");
+        let another = doubles(900);
+        assert_ne!(another.as_ptr(), at, "it has a user");
     }
 
     #[test]
@@ -78,6 +79,7 @@ mod tests {
             keep_singles(&mut Vec::with_capacity(1 << 20));
         }
         let kept = F32.with_borrow(|kept| kept.iter().map(Vec::capacity).sum::<usize>());
-        assert_eq!(kept * size_of::<f32>(), MOST, "16 arrays of 4 MiB");
+        let bytes = kept * size_of::<f32>();
+        assert!(bytes <= MOST && bytes > MOST - (4 << 20), "{bytes} bytes of 160 MiB");
     }
 }

@@ -40,76 +40,74 @@ impl Drop for Adjoints {
     }
 }
 
-/// Numbers of the operands of nodes in a row, by operand.
+/// Numbers of the operands of nodes in a row, by operand. What operands or nodes there are not is anything.
 type Numbers = [[f64; LANES]; 3];
 
-/// What nodes in a row pass on to their parents, by operand: products and their uncertainties.
-struct Passed {
+/// What is known of nodes in a row while their derivatives are passed on. Kept, since clearing it would take as long.
+#[derive(Default)]
+struct Passing {
+    /// Values and uncertainties of the operands, and the nodes' own values.
+    x: Numbers,
+    c: Numbers,
+    y: [f64; LANES],
+    /// The derivatives by the nodes, and how far they are uncertain.
+    a: [f64; LANES],
+    doubt: [f64; LANES],
+    /// What the parents are given.
     products: Numbers,
     doubts: Numbers,
 }
 
-impl Passed {
-    /// Nodes without a slope: at a pole, or outside the domain.
-    #[inline(always)]
-    fn unsound(&self) -> u32 {
-        let [a, b, c] = &self.products;
-        let one = |node: usize| a[node].is_nan() || b[node].is_nan() || c[node].is_nan();
-        (0..LANES).fold(0, |all, node| all | u32::from(one(node)) << node)
+impl Passing {
+    /// The partial derivatives of one of the nodes.
+    fn partials(&self, function: Function, node: usize) -> [f64; 3] {
+        let at = |all: &Numbers| [all[0][node], all[1][node], all[2][node]];
+        slopes(function, (at(&self.x), at(&self.c)), self.y[node], false).0
     }
-}
 
-/// The slopes of nodes in a row, times the derivatives by them. Dispatched by pulp, for the widest registers there
-/// are.
-struct Multiply<'m> {
-    function: Function,
-    /// Values and uncertainties of the operands, and the nodes' own values.
-    x: &'m Numbers,
-    c: &'m Numbers,
-    y: &'m [f64; LANES],
-    undecided: u32,
-    /// The derivatives by the nodes.
-    a: &'m [f64; LANES],
-    doubt: &'m [f64; LANES],
-}
-
-impl WithSimd for Multiply<'_> {
-    type Output = Passed;
-
+    /// The slopes, times the derivatives by the nodes; by code of its own for what kernels are full of.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Passed {
+    fn multiply(&mut self, function: Function, undecided: u32) {
         macro_rules! folded {
             ($($known:ident)*) => {
-                match self.function {
-                    $(Function::$known => multiply(Function::$known, &self),)*
-                    other => multiply(other, &self),
+                match function {
+                    $(Function::$known => self.multiply_by(Function::$known, undecided),)*
+                    other => self.multiply_by(other, undecided),
                 }
             };
         }
         folded!(
-            Negate Absolute Reciprocal Root ReciprocalRoot Exp2 Log2 Sum Difference Product Quotient Chosen
-            Fused
-        )
+            Negate Absolute Reciprocal Root ReciprocalRoot Exp2 Log2 Sum Difference Product Quotient Fused
+        );
     }
-}
 
-#[inline(always)]
-fn multiply(function: Function, all: &Multiply<'_>) -> Passed {
-    let (x, c) = (all.x, all.c);
-    let mut passed = Passed { products: [[0.0; LANES]; 3], doubts: [[0.0; LANES]; 3] };
-    for lane in 0..LANES {
-        let undecided = all.undecided >> lane & 1 == 1;
-        let (x, c) = ([x[0][lane], x[1][lane], x[2][lane]], [c[0][lane], c[1][lane], c[2][lane]]);
-        let (d, e) = slopes(function, (x, c), all.y[lane], undecided);
-        let (a, doubt) = (all.a[lane], all.doubt[lane]);
-        for k in 0..function.operands().min(3) {
-            let product = a * d[k];
-            passed.products[k][lane] = product;
-            passed.doubts[k][lane] =
-                times(d[k].abs(), doubt) + times(e[k], a.abs() + doubt) + UNIT * product.abs();
+    #[inline(always)]
+    fn multiply_by(&mut self, function: Function, undecided: u32) {
+        for node in 0..LANES {
+            let x = [self.x[0][node], self.x[1][node], self.x[2][node]];
+            let c = [self.c[0][node], self.c[1][node], self.c[2][node]];
+            let (d, e) = slopes(function, (x, c), self.y[node], undecided >> node & 1 == 1);
+            let (a, doubt) = (self.a[node], self.doubt[node]);
+            for k in 0..function.operands().min(3) {
+                let product = a * d[k];
+                self.products[k][node] = product;
+                self.doubts[k][node] =
+                    times(d[k].abs(), doubt) + times(e[k], a.abs() + doubt) + UNIT * product.abs();
+            }
         }
     }
-    passed
+
+    /// Nodes without a slope by one of so many operands: at a pole, or outside the domain.
+    #[inline(always)]
+    fn unsound(&self, operands: usize) -> u32 {
+        let mut all = 0;
+        for products in self.products.iter().take(operands) {
+            for (node, product) in products.iter().enumerate() {
+                all |= u32::from(product.is_nan()) << node;
+            }
+        }
+        all
+    }
 }
 
 /// The partial derivatives of a node and how far they are uncertain.
@@ -127,6 +125,29 @@ fn slopes(
     (d, [e[0] + more, e[1] + more, e[2] + more])
 }
 
+/// A sweep. Dispatched by pulp, for the widest registers there are.
+struct Sweep<'s> {
+    tape: &'s Tape,
+    all: &'s mut Adjoints,
+}
+
+impl WithSimd for Sweep<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { tape, all } = self;
+        let mut passing = Passing::default();
+        for row in tape.rows() {
+            match row.rule {
+                Rule::Input => {}
+                Rule::Lost => (0..row.count).rev().for_each(|node| all.lose(&row, node)),
+                Rule::Real(function) => tape.pass(&row, function, &mut passing, all),
+            }
+        }
+    }
+}
+
 impl Tape {
     /// Sweeps back from nodes with the derivatives by them.
     pub(super) fn sweep(&self, seeds: &[(u32, f64)]) -> Adjoints {
@@ -140,107 +161,97 @@ impl Tape {
         for &(n, seed) in seeds.iter().filter(|(n, _)| depends(*n)) {
             all.add(n, seed, 0.0);
         }
-        let arch = Arch::new();
-        for row in self.rows() {
-            match row.rule {
-                Rule::Input => {}
-                Rule::Lost => {
-                    for node in (0..row.count).rev() {
-                        all.lose(&row, node);
-                    }
-                }
-                Rule::Real(function) => self.pass(arch, &row, function, &mut all),
-            }
-        }
+        Arch::new().dispatch(Sweep { tape: self, all: &mut all });
         all.lost.sort_unstable();
         all.lost.dedup();
         all
     }
 
     /// Passes the derivatives by nodes in a row on to their parents.
-    fn pass(&self, arch: Arch, row: &Row<'_>, function: Function, all: &mut Adjoints) {
+    #[inline(always)]
+    fn pass(&self, row: &Row<'_>, function: Function, passing: &mut Passing, all: &mut Adjoints) {
         let own = row.first..row.first + row.count;
-        let (mut a, mut doubt, mut live) = ([0.0; LANES], [0.0; LANES], 0);
-        a[..row.count].copy_from_slice(&all.values[own.clone()]);
-        doubt[..row.count].copy_from_slice(&all.doubts[own]);
+        copy(&mut passing.a, &all.values[own.clone()]);
+        copy(&mut passing.doubt, &all.doubts[own]);
+        let mut live = 0;
         for node in 0..LANES {
-            live |= u32::from(a[node] != 0.0 || doubt[node] != 0.0) << node;
+            live |= u32::from(passing.a[node] != 0.0 || passing.doubt[node] != 0.0) << node;
         }
+        live &= u32::MAX >> (LANES - row.count);
         if live == 0 {
             return;
         }
-        let (x, c, y) = self.operands(row, function.operands());
-        let undecided = row.undecided;
-        let (x, c, y, a, doubt) = (&x, &c, &y, &a, &doubt);
-        let mut passed = arch.dispatch(Multiply { function, x, c, y, undecided, a, doubt });
+        self.operands(row, function.operands(), passing);
+        passing.multiply(function, row.undecided);
         let parents = &row.parents[..function.operands().min(3)];
-        // Another path might have been taken to here, without this.
+        if row.open != 0 {
+            self.doubt_open(row, (parents, live), passing);
+        }
+        if live & passing.unsound(parents.len()) == 0 && are_apart(parents, row.count) {
+            for (k, parents) in parents.iter().enumerate() {
+                all.add_row(parents, (row.count, live), &passing.products[k], &passing.doubts[k]);
+            }
+        } else {
+            all.add_nodes(row, (parents, live), passing);
+        }
+    }
+
+    /// Another path might have been taken to nodes that came by an open decision, without this.
+    #[inline(never)]
+    fn doubt_open(
+        &self,
+        row: &Row<'_>,
+        (parents, live): (&[Parents<'_>], u32),
+        passing: &mut Passing,
+    ) {
         for node in Bits(live & row.open) {
             for (k, parents) in parents.iter().enumerate() {
                 if depends(parents.at(node)) && !self.is_open(parents.at(node)) {
-                    passed.doubts[k][node] += passed.products[k][node].abs();
-                }
-            }
-        }
-        if live & passed.unsound() == 0 && are_apart(parents, row.count) {
-            for (k, parents) in parents.iter().enumerate() {
-                all.add_row(parents, (row.count, live), &passed.products[k], &passed.doubts[k]);
-            }
-            return;
-        }
-        // One node after the other, as they were computed, so that sums do not depend on rows.
-        for node in (0..row.count).rev().filter(|node| live >> node & 1 == 1) {
-            for (k, parents) in parents.iter().enumerate() {
-                let (parent, product) = (parents.at(node), passed.products[k][node]);
-                if !depends(parent) {
-                } else if product.is_nan() {
-                    all.lost.push(row.place);
-                    all.add(parent, 0.0, f64::INFINITY);
-                } else {
-                    all.add(parent, product, passed.doubts[k][node]);
+                    passing.doubts[k][node] += passing.products[k][node].abs();
                 }
             }
         }
     }
 
-    /// Values and uncertainties of the operands of nodes in a row, and the nodes' own values.
+    /// Finds values and uncertainties of the operands of nodes in a row, and the nodes' own values.
     #[inline(always)]
-    fn operands(&self, row: &Row<'_>, count: usize) -> (Numbers, Numbers, [f64; LANES]) {
-        let (mut x, mut c, mut y) = ([[0.0; LANES]; 3], [[0.0; LANES]; 3], [0.0; LANES]);
-        for (k, parents) in row.parents.iter().take(count).enumerate() {
-            match *parents {
+    fn operands(&self, row: &Row<'_>, count: usize, passing: &mut Passing) {
+        let Passing { x, c, y, .. } = passing;
+        for ((parents, x), c) in row.parents.iter().zip(x).zip(c).take(count) {
+            let in_a_row = match *parents {
                 Parents::Same(n) => {
                     let (number, uncertainty) = self.number(n);
-                    (x[k], c[k]) = ([number; LANES], [uncertainty; LANES]);
+                    (*x, *c) = ([number; LANES], [uncertainty; LANES]);
+                    continue;
                 }
                 Parents::Consecutive(first) if depends(first) => {
-                    if let Some((values, all)) = self.numbers(first as usize, row.count) {
-                        x[k][..row.count].copy_from_slice(values);
-                        for (c, &one) in c[k].iter_mut().zip(all) {
-                            *c = f64::from(one);
-                        }
-                        continue;
-                    }
-                    for node in 0..row.count {
-                        (x[k][node], c[k][node]) = self.number(parents.at(node));
-                    }
+                    self.numbers(first as usize, row.count)
                 }
-                Parents::Consecutive(_) | Parents::Each(_) => {
-                    for node in 0..row.count {
-                        (x[k][node], c[k][node]) = self.number(parents.at(node));
-                    }
+                Parents::Consecutive(_) | Parents::Each(_) => None,
+            };
+            let Some((values, uncertainties)) = in_a_row else {
+                for (node, (x, c)) in x.iter_mut().zip(c).enumerate().take(row.count) {
+                    (*x, *c) = self.number(parents.at(node));
                 }
+                continue;
+            };
+            copy(x, values);
+            if let Ok(all) = <&[f32; LANES]>::try_from(uncertainties) {
+                for node in 0..LANES {
+                    c[node] = f64::from(all[node]);
+                }
+            } else {
+                c.iter_mut().zip(uncertainties).for_each(|(c, &one)| *c = f64::from(one));
             }
         }
         if let Some((own, _)) = self.numbers(row.first, row.count) {
-            y[..row.count].copy_from_slice(own);
+            copy(y, own);
         }
-        (x, c, y)
     }
 
     /// What each lane that uses the node `of` contributes to the derivative by it, in the order of the tape.
     pub(super) fn shares(&self, adjoints: &Adjoints, of: u32) -> Vec<(Makers, f64)> {
-        let mut all = Vec::new();
+        let (mut all, mut passing) = (Vec::new(), Passing::default());
         for row in self.rows().take_while(|row| row.first + row.count > of as usize) {
             let Rule::Real(function) = row.rule else { continue };
             let parents = &row.parents[..function.operands().min(3)];
@@ -250,13 +261,12 @@ impl Tape {
             if !(0..count).any(uses) {
                 continue;
             }
-            let (x, c, y) = self.operands(&row, function.operands());
+            self.operands(&row, function.operands(), &mut passing);
             for node in (0..count).filter(|&node| uses(node)) {
-                let at = |all: &Numbers| [all[0][node], all[1][node], all[2][node]];
-                let (d, _) = slopes(function, (at(&x), at(&c)), y[node], false);
+                let d = passing.partials(function, node);
                 let used = parents.iter().zip(d).filter(|(parents, _)| parents.at(node) == of);
                 let share = adjoints.values[row.first + node] * used.map(|(_, d)| d).sum::<f64>();
-                all.extend(self.maker(name(row.first + node)).map(|maker| (maker, share)));
+                all.extend(self.makers.maker(name(row.first + node)).map(|maker| (maker, share)));
             }
         }
         all.reverse();
@@ -271,7 +281,7 @@ impl Tape {
         let count = adjoints.values.len();
         let mut tangents = vec![0.0; count];
         tangents[of as usize] = 1.0;
-        let mut all = BTreeMap::new();
+        let (mut all, mut passing) = (BTreeMap::new(), Passing::default());
         // Rows are read backwards.
         let (mut rows, mut ends) = (self.rows(), vec![self.rows()]);
         while let Some(row) = rows.next()
@@ -281,14 +291,13 @@ impl Tape {
         }
         for row in ends.into_iter().rev().filter_map(|mut rows| rows.next()) {
             let Rule::Real(function) = row.rule else { continue };
-            let (x, c, y) = self.operands(&row, function.operands());
+            self.operands(&row, function.operands(), &mut passing);
             for node in 0..row.count {
                 let n = row.first + node;
                 if n <= of as usize || n >= count {
                     continue;
                 }
-                let at = |all: &Numbers| [all[0][node], all[1][node], all[2][node]];
-                let (d, _) = slopes(function, (at(&x), at(&c)), y[node], false);
+                let d = passing.partials(function, node);
                 for (k, parents) in row.parents.iter().take(function.operands()).enumerate() {
                     let parent = parents.at(node);
                     if !depends(parent) || tangents[parent as usize] == 0.0 {
@@ -308,13 +317,23 @@ impl Tape {
     }
 }
 
+/// Copies what there is; with one instruction for all where there are as many as lanes.
+#[inline(always)]
+fn copy(to: &mut [f64; LANES], from: &[f64]) {
+    if let Ok(all) = <&[f64; LANES]>::try_from(from) {
+        *to = *all;
+    } else {
+        to.iter_mut().zip(from).for_each(|(to, &one)| *to = one);
+    }
+}
+
 /// Whether nothing that is added for one operand comes to where something is added for another, but for the same
 /// node: then the sums are those of node after node, whichever operand comes first.
 fn are_apart(parents: &[Parents<'_>], count: usize) -> bool {
     // Of the nodes among them: constants are given nothing.
     let range = |parents: &Parents<'_>| match *parents {
         Parents::Same(n) if depends(n) => n..n + 1,
-        Parents::Consecutive(first) if depends(first) => first..first + (count & 63) as u32,
+        Parents::Consecutive(first) if depends(first) => first..first + name(count),
         Parents::Same(_) | Parents::Consecutive(_) => 0..0,
         Parents::Each(all) => {
             let nodes = || all.iter().copied().filter(|&n| depends(n));
@@ -358,6 +377,28 @@ impl Adjoints {
         }
     }
 
+    /// Adds what nodes in a row pass on, one node after the other.
+    #[inline(never)]
+    fn add_nodes(
+        &mut self,
+        row: &Row<'_>,
+        (parents, live): (&[Parents<'_>], u32),
+        passing: &Passing,
+    ) {
+        for node in (0..row.count).rev().filter(|node| live >> node & 1 == 1) {
+            for (k, parents) in parents.iter().enumerate() {
+                let (parent, product) = (parents.at(node), passing.products[k][node]);
+                if !depends(parent) {
+                } else if product.is_nan() {
+                    self.lost.push(row.place);
+                    self.add(parent, 0.0, f64::INFINITY);
+                } else {
+                    self.add(parent, product, passing.doubts[k][node]);
+                }
+            }
+        }
+    }
+
     /// Adds what nodes in a row pass on by one operand, from the last to the first.
     #[inline(always)]
     fn add_row(
@@ -389,5 +430,65 @@ impl Adjoints {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::number::UNRECORDED;
+    use super::super::registers::Lanes;
+    use super::super::tape::{Flags, Recorded, What};
+    use super::*;
+
+    /// Derivatives are sums in the order of the nodes, however these lie in rows: parents that are one after the other,
+    /// the same, mixed, shifted against each other, and constants.
+    #[test]
+    fn sums_do_not_depend_on_rows() {
+        let [mut rows, mut single] = [Tape::new(1 << 24), Tape::new(1 << 24)];
+        let values: [f64; LANES] = std::array::from_fn(|lane| 0.3 + lane as f64 / 7.0);
+        let constant = [&mut rows, &mut single].map(|tape| tape.constant(1.7, 1e-9))[0];
+        let first = [&mut rows, &mut single].map(|tape| tape.input(0, &values, &[1e-8; LANES]))[0];
+        let mut last: [u32; LANES] = std::array::from_fn(|lane| first + name(lane));
+        let functions = [Function::Product, Function::Fused, Function::Sum];
+        let masks = [u32::MAX, 0x00ff_fff0, 0xf0f0_f0f3, u32::MAX];
+        for step in 0..60 {
+            let function = functions[step % functions.len()];
+            let lanes = masks[step / 3 % masks.len()];
+            let shifted = std::array::from_fn(|lane| last[(lane + 3) % LANES]);
+            let second = match step % 5 {
+                0 => last,
+                1 => [last[0]; LANES],
+                2 => shifted,
+                3 => std::array::from_fn(|lane| if lane % 2 == 0 { constant } else { first }),
+                _ => std::array::from_fn(|lane| first + name(lane * 5 % 32)),
+            };
+            let third = std::array::from_fn(|lane| first + name(lane / 8));
+            let mut parents = [last, second, third];
+            parents[function.operands()..].fill([UNRECORDED; LANES]);
+            let flags = Flags::default();
+            let what = What { rule: Rule::Real(function), flags, place: name(step) };
+            let mut out = Lanes::NONE;
+            for lane in Bits(lanes) {
+                let x = parents.map(|parents| single.number(parents[lane]).0);
+                out.x[lane] = super::super::table::value(function, x).clamp(-3.0, 3.0);
+                out.c[lane] = 1e-7;
+                let own = parents.map(|parents| parents[lane]);
+                single.push(own, out.x[lane], out.c[lane], what.packed());
+            }
+            let all = Recorded { what, lanes, parents: &parents, open: 0, undecided: 0 };
+            rows.record(&all, &mut out);
+            for lane in Bits(lanes) {
+                last[lane] = out.n[lane];
+            }
+        }
+        assert_eq!(rows.nodes(), single.nodes(), "the same nodes");
+        let seeds: Vec<(u32, f64)> =
+            (1_u8..).zip(last).map(|(i, n)| (n, 1.0 / f64::from(i))).collect();
+        let bits = |all: &[f64]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        let [rows, single] = [rows.sweep(&seeds), single.sweep(&seeds)];
+        let some = single.values.iter().filter(|&&value| value != 0.0).count();
+        assert!(some > 1000, "{some} derivatives");
+        assert_eq!(bits(&rows.values), bits(&single.values), "derivatives");
+        assert_eq!(bits(&rows.doubts), bits(&single.doubts), "and their uncertainties");
     }
 }

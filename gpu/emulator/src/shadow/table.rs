@@ -285,7 +285,7 @@ pub(super) fn spread(function: Function, x: [f64; 3], y: f64, r: [f64; 3]) -> f6
 
 /// How far the partial derivatives may be from those computed, when each operand is uncertain by `c`:
 /// the way they go, and the rounding of f64.
-#[inline]
+#[inline(always)]
 pub(super) fn doubts(function: Function, x: [f64; 3], d: [f64; 3], c: [f64; 3]) -> [f64; 3] {
     let [a, b, _] = x;
     let one = |doubt: f64| [doubt + 4.0 * UNIT * d[0].abs(), 0.0, 0.0];

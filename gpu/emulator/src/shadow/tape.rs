@@ -7,11 +7,16 @@
 //! What the lanes of a warp compute by one instruction are nodes in a row: values and uncertainties are kept
 //! node by node, the rest once for all of them. Mostly the parents are nodes in a row too.
 
+mod makers;
+mod rows;
+
 use super::super::registers::{Bits, LANES};
 use super::number::{CONSTANT, Shadow, UNRECORDED, depends};
 use super::registers::Lanes;
 use super::spare;
 use super::table::Function;
+pub(super) use makers::{Makers, Making};
+pub(super) use rows::{Parents, Row};
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,19 +47,6 @@ pub(super) const PLACES: u32 = 1 << PLACE_BITS;
 const OPEN: u32 = 1 << 22;
 /// Some are undecided: a word of lanes lies before the shape.
 const UNDECIDED: u32 = 1 << 23;
-/// It has more than one node: before this word lies its shape. Codes of rules are below 128.
-const SEVERAL: u32 = 1 << 31;
-
-/// Of a shape: how many nodes less one, and by two bits what each parent is.
-const COUNT: u32 = 31;
-const KINDS: u32 = 8;
-/// The same for all nodes: a word.
-const SAME: u32 = 0;
-/// One after the other, for one node after the other: a word, the first.
-const CONSECUTIVE: u32 = 1;
-/// A word for each node.
-const EACH: u32 = 2;
-
 impl Rule {
     fn code(self) -> u32 {
         match self {
@@ -122,42 +114,6 @@ pub(super) struct Recorded<'r> {
     pub(super) undecided: u32,
 }
 
-/// The parents of nodes in a row, by one operand.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Parents<'t> {
-    /// The same for all.
-    Same(u32),
-    /// For one after the other one after the other, from this on.
-    Consecutive(u32),
-    Each(&'t [u32]),
-}
-
-impl Parents<'_> {
-    /// That of the node at a place of the row.
-    #[inline(always)]
-    pub(super) fn at(&self, node: usize) -> u32 {
-        match *self {
-            Self::Same(parent) => parent,
-            Self::Consecutive(first) => first + (node & 31) as u32,
-            Self::Each(all) => all[node],
-        }
-    }
-}
-
-/// Nodes in a row, as the sweep reads them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Row<'t> {
-    pub(super) rule: Rule,
-    pub(super) place: u32,
-    /// The number of the first node, and how many there are.
-    pub(super) first: usize,
-    pub(super) count: usize,
-    /// By place in the row.
-    pub(super) open: u32,
-    pub(super) undecided: u32,
-    pub(super) parents: [Parents<'t>; 3],
-}
-
 /// Nodes of a block: blocks are never moved, so that a tape that grows is not copied.
 pub(super) const BLOCK: usize = 1 << 15;
 
@@ -180,24 +136,10 @@ pub(super) struct Tape {
     constants: Vec<(f64, f32)>,
     /// Elements of inputs: of which buffer, from which node, how many.
     inputs: Vec<Input>,
-    /// Whose nodes they are, each from a node on.
-    makers: Vec<(u32, Makers)>,
-    /// The warp that runs, and the lane of nodes that come one by one, if it is known.
-    running: Makers,
+    /// Whose nodes they are.
+    pub(super) makers: Making,
     /// The bytes that the caller allows.
     limit: u64,
-}
-
-/// A warp of a launch, and lanes of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Makers {
-    /// The kernel's first instruction, by its number among those of all kernels.
-    pub(super) kernel: u32,
-    pub(super) block: [u32; 3],
-    /// Its number in the block.
-    pub(super) warp: u32,
-    /// The lanes whose turn it is one after the other; none where they are not known.
-    pub(super) lanes: u32,
 }
 
 /// The elements of an input, which are nodes in a row.
@@ -213,9 +155,8 @@ impl Tape {
     pub(super) fn new(bytes: u64) -> Self {
         let constants = vec![(0.0, 0.0)];
         let (blocks, rows, open, inputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (makers, running) = (Vec::new(), Makers::default());
-        let mut tape =
-            Self { blocks, rows, open, constants, inputs, makers, running, limit: bytes };
+        let makers = Making::default();
+        let mut tape = Self { blocks, rows, open, constants, inputs, makers, limit: bytes };
         // The node 0 is nobody's.
         tape.push([0; 3], 0.0, 0.0, 0);
         tape
@@ -238,7 +179,7 @@ impl Tape {
     pub(super) fn bytes(&self) -> u64 {
         let nodes = self.nodes() * (size_of::<f64>() + size_of::<f32>());
         let rows = 4 * self.rows.len() + 8 * self.open.len();
-        let rows = rows + size_of::<(u32, Makers)>() * self.makers.len();
+        let rows = rows + self.makers.bytes();
         (nodes + rows + self.constants.len() * size_of::<(f64, f32)>()) as u64
     }
 
@@ -268,7 +209,7 @@ impl Tape {
         block.x.push(x);
         block.c.push(c);
         let n = name(before + block.x.len() - 1);
-        self.made_by(n, self.running.lanes);
+        self.makers.one_by_one(n);
         self.rows.extend(&parents[..What::unpacked(what).rule.parents()]);
         self.rows.push(what);
         if what & OPEN != 0 {
@@ -280,7 +221,8 @@ impl Tape {
     /// The nodes of an instruction, in the order of the lanes. `out` has their values and is given their numbers.
     #[inline(always)]
     pub(super) fn record(&mut self, all: &Recorded<'_>, out: &mut Lanes) {
-        self.made_by(name(self.nodes()), all.lanes);
+        let first = name(self.nodes());
+        self.makers.made_by(first, all.lanes);
         if all.lanes == u32::MAX {
             let flags = [all.open, all.undecided];
             self.append(all.what, LANES, (&out.x, &out.c), (all.parents, flags), &mut out.n);
@@ -339,76 +281,6 @@ impl Tape {
         }
     }
 
-    /// What a row is, and its parents.
-    #[inline(always)]
-    fn describe(
-        &mut self,
-        what: What,
-        (from, to): (usize, usize),
-        parents: &[[u32; LANES]; 3],
-        undecided: u32,
-    ) {
-        let count = to - from;
-        let mut shape = (count - 1) as u32 & COUNT;
-        for (k, all) in parents.iter().take(what.rule.parents()).enumerate() {
-            let (mut same, mut consecutive) = (true, true);
-            for (place, &parent) in (0_u32..).zip(&all[from..to]) {
-                same &= parent == all[from];
-                consecutive &= parent == all[from].wrapping_add(place);
-            }
-            let kind = if same {
-                SAME
-            } else if consecutive {
-                CONSECUTIVE
-            } else {
-                EACH
-            };
-            shape |= kind << (KINDS + 2 * k as u32);
-            let words = if kind == EACH { to } else { from + 1 };
-            self.rows.extend_from_slice(&all[from..words]);
-        }
-        let mut what = what.packed();
-        if undecided != 0 {
-            what |= UNDECIDED;
-        }
-        if count > 1 {
-            if undecided != 0 {
-                self.rows.push(undecided);
-            }
-            self.rows.push(shape);
-            what |= SEVERAL;
-        }
-        self.rows.push(what);
-    }
-
-    /// The nodes from this one on are those of lanes of the warp that runs.
-    #[inline(always)]
-    fn made_by(&mut self, first: u32, lanes: u32) {
-        let makers = Makers { lanes, ..self.running };
-        if self.makers.last().is_none_or(|(_, last)| *last != makers) {
-            self.makers.push((first, makers));
-        }
-    }
-
-    /// A warp runs from now on.
-    pub(super) fn turn(&mut self, kernel: u32, block: [u32; 3], warp: u32) {
-        self.running = Makers { kernel, block, warp, lanes: 0 };
-    }
-
-    /// The nodes that come one by one from now on are those of a lane, or of lanes that are not known.
-    pub(super) fn of_lane(&mut self, lane: Option<usize>) {
-        self.running.lanes = lane.map_or(0, |lane| 1 << (lane & 31));
-    }
-
-    /// Whose a node is, with its lane alone.
-    pub(super) fn maker(&self, n: u32) -> Option<Makers> {
-        let after = self.makers.partition_point(|(first, _)| *first <= n);
-        let (first, makers) = self.makers[..after].last()?;
-        let turn = (n - first).checked_rem(makers.lanes.count_ones()).unwrap_or(0);
-        let lane = Bits(makers.lanes).nth(turn as usize);
-        Some(Makers { lanes: lane.map_or(0, |lane| 1 << lane), ..*makers })
-    }
-
     /// Another constant.
     pub(super) fn constant(&mut self, x: f64, c: f32) -> u32 {
         self.constants.push((x, c));
@@ -457,11 +329,6 @@ impl Tape {
         row.is_some_and(|(first, open)| open.checked_shr(n - first).unwrap_or(0) & 1 == 1)
     }
 
-    /// All rows, from the last to the first.
-    pub(super) fn rows(&self) -> Rows<'_> {
-        Rows { tape: self, end: self.rows.len(), node: self.nodes() }
-    }
-
     /// The number that names a shadow among parents: its own, or that of a constant made for it.
     pub(super) fn name(&mut self, shadow: &Shadow) -> u32 {
         if shadow.n == UNRECORDED { self.constant(shadow.x, shadow.c) } else { shadow.n }
@@ -474,63 +341,6 @@ impl Drop for Tape {
             spare::keep_doubles(&mut block.x);
             spare::keep_singles(&mut block.c);
         }
-    }
-}
-
-/// Goes through the rows of a tape, from the last to the first.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rows<'t> {
-    tape: &'t Tape,
-    /// Where the next row ends, and the node after it.
-    end: usize,
-    pub(super) node: usize,
-}
-
-impl<'t> Rows<'t> {
-    /// The words that end here, of which so many are taken.
-    #[inline(always)]
-    fn take(&mut self, count: usize) -> &'t [u32] {
-        let end = self.end;
-        self.end -= count;
-        &self.tape.rows[self.end..end]
-    }
-}
-
-impl<'t> Iterator for Rows<'t> {
-    type Item = Row<'t>;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Row<'t>> {
-        if self.end == 0 {
-            return None;
-        }
-        let packed = self.take(1)[0];
-        let What { rule, flags, place } = What::unpacked(packed);
-        let shape = if packed & SEVERAL == 0 { 0 } else { self.take(1)[0] };
-        let undecided = match (flags.undecided, packed & SEVERAL) {
-            (false, _) => 0,
-            (true, 0) => 1,
-            (true, _) => self.take(1)[0],
-        };
-        let count = (shape & COUNT) as usize + 1;
-        let mut parents = [Parents::Same(UNRECORDED); 3];
-        for k in (0..rule.parents()).rev() {
-            parents[k] = match shape >> (KINDS + 2 * k as u32) & 3 {
-                SAME => Parents::Same(self.take(1)[0]),
-                CONSECUTIVE => Parents::Consecutive(self.take(1)[0]),
-                _ => Parents::Each(self.take(count)),
-            };
-        }
-        self.node -= count;
-        let first = self.node;
-        let open = match flags.open {
-            false => 0,
-            true => {
-                let own = self.tape.open.binary_search_by_key(&first, |(n, _)| *n as usize);
-                own.map_or(0, |at| self.tape.open[at].1)
-            }
-        };
-        Some(Row { rule, place, first, count, open, undecided, parents })
     }
 }
 
