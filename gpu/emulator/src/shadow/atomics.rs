@@ -149,6 +149,7 @@ impl Journal {
         for lane in Bits(lanes) {
             let term = all.get(lane);
             value = combine(value, terms[lane], 0);
+            self.of_lane(Some(lane));
             let (next, next_count) = self.add((sum, count), term);
             put = is_sum(&next, next_count, value);
             if put {
@@ -159,6 +160,7 @@ impl Journal {
                 (sum, count) = self.base(cells, word, value);
             }
         }
+        self.of_lane(None);
         if put {
             cells.set_sum(word, value, sum, count);
         }
