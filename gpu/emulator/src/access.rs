@@ -3,10 +3,12 @@
 use super::delay::{Memories, Piece, StoreBuffer, Thread};
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{Address, Base, SINK, Scope, Space, Transfer};
+use super::lanes::{Active, LANES};
 use super::memory::Segment;
 use super::race::{Record, WarpOrder};
-use super::registers::{Active, LANES, Registers};
-use super::shadow::{self, Journal};
+use super::registers::Registers;
+use super::shadow::access as shadow;
+use super::shadow::journal::Journal;
 
 /// The memories a warp reaches, and who it is.
 pub(super) struct View<'v> {

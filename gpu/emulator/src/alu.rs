@@ -10,7 +10,8 @@ use super::ir::{
     Approximation, Arithmetic, B64Count, B64Unary, FloatBinary, FloatFlags, FloatUnary,
     IntegerBinary, Rounding, Slot, WordTernary, WordUnary,
 };
-use super::registers::{Active, LANES, Registers};
+use super::lanes::{Active, LANES};
+use super::registers::Registers;
 use super::wide;
 
 /// Executes an arithmetic instruction.

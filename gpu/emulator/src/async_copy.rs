@@ -9,8 +9,10 @@
 use super::access::{Outcome, View, addresses, observe};
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{AsyncCopy, SINK, Space};
-use super::registers::{Active, LANES, Registers};
-use super::shadow::{self, Word};
+use super::lanes::{Active, LANES};
+use super::registers::Registers;
+use super::shadow::access as shadow;
+use super::shadow::number::Word;
 
 /// Every byte of a word is poison.
 const ALL: u8 = 0xf;

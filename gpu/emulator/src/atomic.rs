@@ -5,11 +5,12 @@ use super::atomic64::atomic64;
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::float::flushed;
 use super::ir::{Atomic, AtomicOp, SINK, Space};
+use super::lanes::{Active, Bits, LANES};
 use super::mix::mix;
 use super::race::Record;
 use super::rare::narrow::add_pairs;
-use super::registers::{Active, Bits, LANES, Registers};
-use super::shadow::{self, Cell};
+use super::registers::Registers;
+use super::shadow::atomics::{self, Cell};
 
 /// `atom` and `red`: the lanes go one after the other, ascending or as the schedule says. Each
 /// element of a vector is atomic by itself (PTX ISA, "atom").
@@ -94,7 +95,7 @@ fn update(r: &mut Registers, a: &Atomic, address: u64, lanes: u32, view: &mut Vi
         if let (Some(journal), Some(cells)) = (view.journal.as_deref_mut(), &mut segment.cells) {
             let cell = Cell { cells, word: at, bits: value };
             let combine = |old, operand, swap| combine(a.op, a.space, old, operand, swap);
-            value = shadow::update(journal, r, (a, element, lanes), cell, poisoned, combine);
+            value = atomics::update(journal, r, (a, element, lanes), cell, poisoned, combine);
         } else if a.op == AtomicOp::AddFloat && a.results[element] == SINK {
             value = add_all(a.space, value, r.words.get(a.operands[element]), lanes);
         } else {

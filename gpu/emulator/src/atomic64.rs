@@ -4,9 +4,10 @@ use super::access::{Outcome, View, observe};
 use super::atomic::{combined, order};
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{Atomic, AtomicOp, SINK, Space};
+use super::lanes::LANES;
 use super::race::Record;
-use super::registers::{LANES, Registers};
-use super::shadow;
+use super::registers::Registers;
+use super::shadow::atomics::update64;
 
 /// `atom` and `red` of 64 bits: the lanes go one after the other, ascending or as the schedule says.
 #[inline(never)]
@@ -47,7 +48,7 @@ pub(super) fn atomic64(
         let lane = lane as usize;
         let new = combine(a.op, old, r.b64.get(operand)[lane], r.b64.get(swap)[lane]);
         if let (Some(journal), Some(cells)) = (view.journal.as_deref_mut(), &mut segment.cells) {
-            shadow::update64(journal, r, (a, lane), (cells, word), [old, new]);
+            update64(journal, r, (a, lane), (cells, word), [old, new]);
         }
         segment.words[word] = super::wide::low(new);
         segment.words[word + 1] = super::alu::high(new);

@@ -3,9 +3,9 @@
 use super::delay::{Memories, StoreBuffer};
 use super::fault::{Defect, FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReduction, BarrierReductionOp, Instruction, Kernel, SINK};
+use super::lanes::{Active, Bits, LANES};
 use super::memory::{DeviceMemory, Segment};
 use super::part_barrier::Arrived;
-use super::registers::{Active, Bits, LANES};
 use super::signal::Clock;
 use super::warp::{State, Undefined, Warp};
 

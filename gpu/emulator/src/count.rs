@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::coverage::{KernelCoverage, Outcome};
 use super::ir::{Instruction, InstructionClass, Kernel, SINK, Space};
+use super::lanes::LANES;
 use super::memory::DeviceMemory;
-use super::registers::LANES;
 use super::schedule::Trace;
 
 /// What a launch did.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::block::Block;
 use super::delay::{Memories, StoreBuffer};
 use super::fault::RunError;
-use super::launch::Machine;
+use super::machine::Machine;
 use super::memory::Segment;
 use super::mix::mix;
 use super::schedule::{Candidate, Decision, Scheduler, Trace};

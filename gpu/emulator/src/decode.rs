@@ -17,9 +17,9 @@ mod unread;
 use std::collections::{BTreeMap, HashMap};
 
 use super::ir::{Kernel, Module, Parameter, Space};
+use super::lanes::WARP;
 use super::memory::MODULE_BASE;
 use super::parse::{Function, ParseError, Parsed, Problem, Source, Variable, parse, refusal};
-use super::registers::WARP;
 pub(super) use assemble::LOCAL_BASE;
 pub use operands::MNEMONICS;
 use operands::Symbol;

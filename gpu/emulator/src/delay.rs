@@ -20,7 +20,7 @@
 use super::fault::Trouble;
 use super::ir::Space;
 use super::memory::{DeviceMemory, Segment};
-use super::shadow::Word;
+use super::shadow::number::Word;
 
 /// Words held back of a block at most; then the oldest becomes visible.
 const CAPACITY: usize = 512;

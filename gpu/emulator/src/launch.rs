@@ -2,18 +2,16 @@
 
 use pulp::Arch;
 
-use super::block::{Block, Stuck};
+use super::block::Block;
 use super::count::{Counters, Report};
 use super::decided::{Source, decided};
-use super::fault::{Fault, FaultKind, LaunchError, RunError, Trouble, UndefinedShuffle};
-use super::float::approximate::ApproximationMode;
+use super::fault::{LaunchError, RunError};
 use super::ir::{Kernel, Module};
+use super::machine::{Limited, Machine};
 use super::memory::{Buffer, DeviceMemory, Segment};
 use super::schedule::{Policy, Schedule, Scheduler, Trace};
-use super::shadow::{Journal, Shadowing};
-use super::step::{Limits, Turn};
+use super::shadow::Shadowing;
 use super::time_limit::TimeLimit;
-use super::warp::State;
 use super::width;
 
 /// Shape and arguments of a launch.
@@ -94,146 +92,6 @@ impl Default for Observers {
     }
 }
 
-/// Instructions between two looks at the clock: a fence takes microseconds.
-const LOOK: u64 = 1 << 12;
-
-/// How long a launch may go on.
-#[derive(Debug)]
-pub(super) struct Limited {
-    /// The number of instructions after which somebody has to look whether it is too long.
-    pub(super) next: u64,
-    budget: u64,
-    time: Option<TimeLimit>,
-}
-
-impl Limited {
-    fn new(observers: Observers) -> Self {
-        let Observers { budget, time, .. } = observers;
-        Self { next: if time.is_some() { LOOK.min(budget) } else { budget }, budget, time }
-    }
-
-    /// After so many instructions, more than `next`: what ends the launch, if anything does.
-    #[cold]
-    pub(super) fn look(&mut self, executed: u64) -> Option<FaultKind> {
-        if executed > self.budget {
-            return Some(FaultKind::Budget { instructions: self.budget });
-        }
-        self.next = executed.saturating_add(LOOK).min(self.budget);
-        let limit = self.time.filter(|time| time.is_over())?.limit();
-        Some(FaultKind::Time { limit, instructions: executed })
-    }
-}
-
-/// What all blocks of a launch share.
-pub(super) struct Machine<'m> {
-    pub(super) kernel: &'m Kernel,
-    pub(super) grid: [u32; 3],
-    pub(super) block: [u32; 3],
-    pub(super) memory: &'m mut DeviceMemory,
-    pub(super) params: Segment,
-    pub(super) counters: Counters,
-    pub(super) mode: ApproximationMode,
-    pub(super) limits: Limited,
-    /// Where floats are followed. It belongs to the memory, which gets it back.
-    pub(super) journal: Option<Box<Journal>>,
-    /// Whether somebody observes arithmetic.
-    pub(super) watched: bool,
-    /// Lanes that are issued together.
-    pub(super) width: u32,
-    arch: Arch,
-}
-
-impl Machine<'_> {
-    /// Index in x, y, z of a thread of a block.
-    pub(super) fn thread(&self, linear: u32) -> [u32; 3] {
-        let [x, y, _] = self.block;
-        [linear % x, linear / x % y, linear / x / y]
-    }
-
-    /// Where `trouble` happened.
-    pub(super) fn fault(&self, block: &Block, warp: usize, pc: u32, trouble: Trouble) -> Fault {
-        let line = |pc: u32| self.kernel.code[pc as usize].line;
-        let undefined = block.undefined(warp).filter(|_| trouble.kind.is_poison());
-        let undefined = undefined.map(|shuffle| UndefinedShuffle {
-            line: line(shuffle.pc),
-            sources: shuffle.sources,
-            exited: shuffle.exited,
-            members: shuffle.members,
-        });
-        Fault {
-            kernel: self.kernel.name.clone(),
-            line: line(pc),
-            block: block.index,
-            warp: u32::from(block.warps[warp].index),
-            lanes: trouble.lanes,
-            kind: trouble.kind,
-            undefined,
-        }
-    }
-
-    fn stuck(&self, block: &Block, stuck: Stuck) -> Fault {
-        self.fault(block, stuck.warp, stuck.pc, *stuck.trouble)
-    }
-
-    pub(super) fn blocks(&self) -> u32 {
-        self.grid.iter().product()
-    }
-
-    pub(super) fn start(&self, block: &mut Block, linear: u32) {
-        let [x, y, _] = self.grid;
-        block.start(linear, [linear % x, linear / x % y, linear / x / y]);
-    }
-
-    pub(super) fn turn(
-        &mut self,
-        block: &mut Block,
-        warp: usize,
-        fragment: usize,
-        limits: Limits,
-    ) -> Result<(), RunError> {
-        let arch = self.arch;
-        let turn = Turn { machine: self, block, warp, fragment, limits };
-        arch.dispatch(turn).map_err(RunError::Program)
-    }
-
-    /// Runs a block to its end, lowest place of the program first.
-    pub(super) fn lockstep(&mut self, block: &mut Block) -> Result<(), RunError> {
-        loop {
-            for warp in 0..block.warps.len() {
-                while let Some(lowest) = block.warps[warp].lowest_ready() {
-                    let lowest = block.warps[warp].merge(lowest);
-                    let others = block.warps[warp].fragments.iter().enumerate();
-                    let until = others
-                        .filter(|(i, f)| *i != lowest && f.state == State::Ready)
-                        .map(|(_, f)| f.pc)
-                        .min();
-                    let until = until.unwrap_or(u32::MAX);
-                    self.turn(block, warp, lowest, Limits { until, ..Limits::NONE })?;
-                }
-            }
-            block.check()?;
-            if block.finished() {
-                return Ok(());
-            }
-            // A barrier of a part of the block may have let go a warp that had its turn.
-            if block.warps.iter().all(|warp| warp.lowest_ready().is_none()) {
-                self.release(block)?;
-            }
-        }
-    }
-
-    /// Nobody of the block is ready: completes its barrier or reports why it cannot.
-    pub(super) fn release(&mut self, block: &mut Block) -> Result<(), RunError> {
-        block.publish_of_exited(self.memory);
-        let code = &self.kernel.code;
-        match block.release(code) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(self.stuck(block, block.deadlock(code)).into()),
-            Err(stuck) => Err(self.stuck(block, stuck).into()),
-        }
-    }
-}
-
 /// Runs a kernel.
 ///
 /// # Errors
@@ -280,7 +138,7 @@ pub fn run_traced(
         params: parameters(kernel, &launch.arguments),
         counters: Counters::new(kernel, observers.coverage),
         mode: schedule.approximation,
-        limits: Limited::new(observers),
+        limits: Limited::new(observers.budget, observers.time),
         watched: observers.coverage || journal.is_some(),
         journal,
         width: width::issued(module.lane_width),

@@ -77,10 +77,13 @@ mod delay;
 pub mod equivalence;
 mod fault;
 mod float;
+mod generic;
 mod ir;
+mod lanes;
 mod launch;
 mod lex;
 mod local;
+mod machine;
 mod memory;
 mod mix;
 pub mod mutate;
@@ -97,6 +100,7 @@ mod signal;
 mod step;
 mod sync;
 mod time_limit;
+mod turns;
 mod warp;
 mod wide;
 mod width;
@@ -110,11 +114,11 @@ pub use fault::{
 };
 pub use float::approximate::ApproximationMode;
 pub use ir::{InstructionClass, Module, Space};
+pub use lanes::{LANES, WARP};
 pub use launch::{Argument, Launch, Observers, run, run_traced};
 pub use memory::{Buffer, DeviceMemory, NeverWritten};
 pub use mix::mix;
 pub use parse::ParseError;
-pub use registers::{LANES, WARP};
 pub use schedule::{Decision, Policy, Schedule, Trace};
 pub use shadow::{
     Contribution, Conventions, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place,

@@ -5,8 +5,12 @@ use super::access::{Outcome, addresses, deliver, pieces};
 use super::decode::LOCAL_BASE;
 use super::fault::{FaultKind, Trouble};
 use super::ir::{Space, Transfer};
-use super::registers::{Active, LANES, Registers};
-use super::shadow::{Beside, Cells, Word};
+use super::lanes::{Active, LANES};
+use super::registers::Registers;
+use super::shadow::access::stored as store_beside;
+use super::shadow::cells::Cells;
+use super::shadow::number::Word;
+use super::shadow::registers::Beside;
 
 /// Every byte of a word is poison.
 const ALL: u8 = 0xf;
@@ -105,7 +109,7 @@ impl LocalMemory {
             if let (Some(cells), Some(beside)) = (&mut self.cells, &r.beside) {
                 let cell = |at: usize| (word + at) * LANES + lane;
                 let old = |at| cells.unchecked(cell(at));
-                let stored = super::shadow::stored(beside, r, t, (lane, all[lane]), old);
+                let stored = store_beside(beside, r, t, (lane, all[lane]), old);
                 for (at, stored) in stored[..words].iter().enumerate() {
                     cells.set(cell(at), self.words[word + at][lane], *stored);
                 }

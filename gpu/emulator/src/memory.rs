@@ -7,7 +7,8 @@
 use super::fault::FaultKind;
 use super::ir::Space;
 use super::race::Shadow;
-use super::shadow::{Cells, Journal};
+use super::shadow::cells::Cells;
+use super::shadow::journal::Journal;
 
 /// Bits of an address below the window's number.
 const WINDOW_BITS: u32 = 36;

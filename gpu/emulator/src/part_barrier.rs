@@ -9,7 +9,7 @@
 use super::block::Block;
 use super::fault::{FaultKind, Trouble};
 use super::ir::{Barrier, Instruction, SINK};
-use super::registers::{Bits, WARP};
+use super::lanes::{Bits, WARP};
 use super::signal::Clock;
 use super::warp::{Fragment, State, Warp};
 

@@ -20,7 +20,7 @@
 
 use super::fault::{AccessKind, Race, RaceAccess};
 use super::ir::{Scope, Space};
-use super::registers::{Bits, LANES};
+use super::lanes::{Bits, LANES};
 use super::signal::{Clock, Flags, WarpSignals};
 
 /// An access of some lanes of one warp.

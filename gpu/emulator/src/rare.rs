@@ -10,12 +10,13 @@ pub(super) use convert::value_of;
 use super::float::approximate::ApproximationMode;
 use super::float::wave::wave;
 use super::float::{compare, operand, result};
+use super::generic::space_of;
 use super::ir::{
     File, FloatFlags, Half, IntegerBinary, Number, Place, Predicate, Rare, RareOp, SINK, Slot,
     Space, Test,
 };
-use super::rare_memory::space_of;
-use super::registers::{Active, Bits, LANES, Registers};
+use super::lanes::{Active, Bits, LANES};
+use super::registers::Registers;
 
 /// Source operands of one lane, those of 32 bits and less in the lower bits.
 type Sources = [u64; 4];

@@ -8,33 +8,10 @@
 use super::access::{self, Outcome, View, addresses};
 use super::atomic;
 use super::fault::{FaultKind, Trouble};
+use super::generic::{space_of, window};
 use super::ir::{Address, Atomic, RareMemory, Space, Transfer};
-use super::registers::{Active, Bits};
+use super::lanes::{Active, Bits};
 use super::step::Accessing;
-
-/// Bits of a generic address below the number of its window.
-const WINDOW_BITS: u32 = 60;
-
-/// Where a memory begins among generic addresses.
-pub(super) fn window(space: Space) -> u64 {
-    match space {
-        Space::Global | Space::Const => 0,
-        Space::Shared => 1 << WINDOW_BITS,
-        Space::Local => 2 << WINDOW_BITS,
-        Space::Param => 3 << WINDOW_BITS,
-    }
-}
-
-/// The memory of a generic address.
-pub(super) fn space_of(address: u64) -> Space {
-    match address >> WINDOW_BITS {
-        1 => Space::Shared,
-        2 => Space::Local,
-        3 => Space::Param,
-        // Whatever lies in no window is outside every buffer.
-        _ => Space::Global,
-    }
-}
 
 /// Executes a rare operation.
 #[inline(never)]

@@ -1,13 +1,8 @@
 //! The registers of a warp, one array of 32 lanes per slot, each with the lanes that are poison.
 
 use super::ir::{Kernel, Predicate, Slot};
-use super::shadow::Beside;
-
-/// Lanes of a warp.
-pub const LANES: usize = 32;
-
-/// Lanes of a warp, as threads are counted: 32 on the device that PTX is for.
-pub const WARP: u32 = 32;
+use super::lanes::{Active, LANES};
+use super::shadow::registers::Beside;
 
 /// Values of one width: registers, then constants.
 #[derive(Debug)]
@@ -98,48 +93,6 @@ impl File<u64> {
             d[lane] = values[lane] & mask | d[lane] & !mask;
         }
         self.set_poison(slot, on.bits, poisoned);
-    }
-}
-
-/// The lanes that execute an instruction, as bits and as a mask per lane.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Active {
-    pub(super) bits: u32,
-    pub(super) mask: [u32; LANES],
-}
-
-impl Active {
-    #[inline(always)]
-    pub(super) fn new(bits: u32) -> Self {
-        let mut mask = [0; LANES];
-        for (lane, m) in mask.iter_mut().enumerate() {
-            *m = (bits >> lane & 1).wrapping_neg();
-        }
-        Self { bits, mask }
-    }
-
-    /// The active lanes, ascending.
-    #[inline(always)]
-    pub(super) fn lanes(&self) -> Bits {
-        Bits(self.bits)
-    }
-}
-
-/// The positions of set bits, ascending.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bits(pub(super) u32);
-
-impl Iterator for Bits {
-    type Item = usize;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
-            return None;
-        }
-        let lane = self.0.trailing_zeros() as usize;
-        self.0 &= self.0 - 1;
-        Some(lane)
     }
 }
 

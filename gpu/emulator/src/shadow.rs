@@ -9,42 +9,35 @@
 //! is kept), then what follows instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`,
 //! `rare`, `follow`, `access`, and what callers ask, `ask`.
 
-mod access;
+pub(super) mod access;
 mod ask;
-mod atomics;
+pub(super) mod atomics;
 mod bits;
 mod calls;
-mod cells;
+pub(super) mod cells;
 mod conventions;
 mod decide;
 mod depart;
 mod floats;
-mod follow;
-mod journal;
+pub(super) mod follow;
+pub(super) mod journal;
 mod literals;
 mod marker;
-mod number;
+pub(super) mod number;
 mod plan;
 mod polynomials;
 mod rare;
-mod registers;
+pub(super) mod registers;
 mod spare;
 mod sweep;
 mod table;
 mod tape;
 mod wides;
 
-pub(super) use access::{copied, loaded, stored, stored_at_once, stored_late};
 pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError, Share};
-pub(super) use atomics::{Cell, update, update64};
 pub use calls::MARKERS;
-pub(super) use cells::Cells;
 pub use conventions::Conventions;
-pub(super) use follow::{after, before};
-pub(super) use journal::Journal;
 pub use journal::{Decided, Loss, Lost, Place};
-pub(super) use number::Word;
-pub(super) use registers::{Beside, Gathered};
 
 /// How floats are followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 
 use super::ir::Scope;
+use super::lanes::{Bits, LANES};
 use super::race::Record;
-use super::registers::{Bits, LANES};
 
 /// What has happened before, as far as signals tell.
 #[derive(Clone, Debug, Default)]

@@ -12,12 +12,13 @@ use super::ir::{
     Arithmetic, Control, Instruction, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot,
     SpecialRegister, SyncKind, Synchronization,
 };
-use super::launch::Machine;
+use super::lanes::{Active, LANES};
+use super::machine::Machine;
 use super::mix::mix;
 use super::part_barrier;
 use super::rare_memory;
-use super::registers::{Active, LANES, Registers};
-use super::shadow;
+use super::registers::Registers;
+use super::shadow::follow::{after, before};
 use super::sync;
 use super::warp::{Fragment, RareState, State, Warp};
 use super::wide::low;
@@ -132,7 +133,7 @@ fn instruction(
     match &instruction.op {
         Op::Arithmetic(op) => {
             if let Some(journal) = &mut machine.journal {
-                shadow::before(journal, &warp.registers, running.pc);
+                before(journal, &warp.registers, running.pc);
             }
             alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
             if machine.watched {
@@ -381,7 +382,7 @@ fn reach<'b>(
 #[inline(never)]
 fn watch(machine: &mut Machine<'_>, warp: &mut Warp, pc: u32, op: &Arithmetic) {
     if let Some(journal) = &mut machine.journal {
-        shadow::after(journal, &mut warp.registers, &warp.on, op);
+        after(journal, &mut warp.registers, &warp.on, op);
     }
     if let Some(outcomes) = &mut machine.counters.outcomes {
         outcomes.result(pc, op, &warp.registers, warp.on.bits);

@@ -10,8 +10,10 @@ use super::fault::{FaultKind, Trouble};
 use super::ir::{
     Instruction, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode,
 };
-use super::registers::{Active, Bits, LANES, Registers};
-use super::shadow::{Beside, Gathered, Word};
+use super::lanes::{Active, Bits, LANES};
+use super::registers::Registers;
+use super::shadow::number::Word;
+use super::shadow::registers::{Beside, Gathered};
 use super::warp::{Fragment, State, Undefined, Warp};
 
 type Outcome<T> = Result<T, Box<Trouble>>;

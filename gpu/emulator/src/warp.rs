@@ -7,9 +7,10 @@
 
 use super::async_copy::Copies;
 use super::ir::Kernel;
+use super::lanes::{Active, WARP};
 use super::local::LocalMemory;
 use super::race::WarpOrder;
-use super::registers::{Active, Registers, WARP};
+use super::registers::Registers;
 
 /// What a fragment does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use super::ir::{
     Boolean, Compared, Comparison, FloatToInteger, IntegerBinary, Predicate, SINK, Setp, Slot,
     WordType,
 };
-use super::registers::{Active, File, LANES, Registers};
+use super::lanes::{Active, LANES};
+use super::registers::{File, Registers};
 
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the lower half is asked for")]

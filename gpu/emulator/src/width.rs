@@ -9,7 +9,7 @@
 
 use super::fault::LaunchError;
 use super::ir::{Control, Kernel, Module, Op, SpecialRegister, Synchronization};
-use super::registers::WARP;
+use super::lanes::WARP;
 
 impl Module {
     /// The module on a machine whose warps have `width` lanes; 32 unless this is called.

@@ -1,12 +1,12 @@
 //! Moves, loads, stores and atomics.
 
+use super::super::generic::window;
 use super::super::ir::{
     Address, Arithmetic, Atomic, AtomicOp, B64Unary, Base, Control, InstructionClass,
     IntegerBinary, Memory, NarrowFormat, Op, RareControl, RareMemory, SINK, Scope, Slot, Space,
     SpecialRegister, Transfer, WordUnary,
 };
 use super::super::parse::{Class, Operand, Parsed, Problem, Register};
-use super::super::rare_memory::window;
 use super::control::SCOPES;
 use super::operands::{Decoded, Decoder};
 

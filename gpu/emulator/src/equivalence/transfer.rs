@@ -5,7 +5,7 @@ use super::super::ir::{
     File, IntegerBinary, Op, Place, Predicate, Rare, RareOp, Setp, Slot, SpecialRegister, SyncKind,
     Synchronization, Transfer, WordTernary, WordType, WordUnary,
 };
-use super::super::registers::WARP;
+use super::super::lanes::WARP;
 use super::flow::Given;
 use super::integers::Integers;
 

@@ -2,7 +2,8 @@
 
 use super::super::access::View;
 use super::super::ir::{SINK, Space, Transfer};
-use super::super::registers::{Active, Bits, LANES, Registers};
+use super::super::lanes::{Active, Bits, LANES};
+use super::super::registers::Registers;
 use super::cells::Cells;
 use super::journal::{Journal, Loss};
 use super::number::{Wide, Word};

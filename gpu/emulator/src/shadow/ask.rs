@@ -2,8 +2,8 @@
 
 use super::super::fault::LaunchError;
 use super::super::ir::Kernel;
+use super::super::lanes::Bits;
 use super::super::memory::{Buffer, DeviceMemory, Segment};
-use super::super::registers::Bits;
 use super::Shadowing;
 use super::bits::power_of_two;
 use super::cells::Cells;

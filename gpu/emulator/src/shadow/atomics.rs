@@ -10,8 +10,9 @@
 //! expected one.
 
 use super::super::ir::{Atomic, AtomicOp, NarrowFormat, Number, SINK};
+use super::super::lanes::{Bits, LANES};
 use super::super::rare::value_of;
-use super::super::registers::{Bits, LANES, Registers};
+use super::super::registers::Registers;
 use super::bits::Integers;
 use super::cells::{Cells, Terms};
 use super::journal::Journal;

@@ -6,7 +6,8 @@
 //! marker the operand is a constant, so that nothing inside is followed; at the last one the result has
 //! the function's value at the operand as it was before, and its derivative.
 
-use super::super::registers::{Bits, Registers};
+use super::super::lanes::Bits;
+use super::super::registers::Registers;
 use super::journal::{Journal, Loss};
 use super::marker::Marker;
 use super::number::{Shadow, Word};

@@ -7,7 +7,8 @@
 //! to the nearest whole number marks no lane: it reduces a range, and the next whole number would do.
 
 use super::super::ir::{Compared, FloatBinary, Rounding, Setp, Slot};
-use super::super::registers::{Bits, LANES, Registers};
+use super::super::lanes::{Bits, LANES};
+use super::super::registers::Registers;
 use super::floats::read;
 use super::journal::{Decided, Journal};
 use super::literals::Whole;

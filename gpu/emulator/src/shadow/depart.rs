@@ -1,7 +1,8 @@
 //! Follows instructions at which the derivative is another on purpose.
 
 use super::super::ir::Arithmetic;
-use super::super::registers::{Bits, Registers};
+use super::super::lanes::Bits;
+use super::super::registers::Registers;
 use super::conventions::{Departure, choice, result};
 use super::journal::Journal;
 use super::number::{Shadow, UNRECORDED, Word, depends};

@@ -1,7 +1,8 @@
 //! Operations on f32: all lanes at once, by the table.
 
 use super::super::ir::Slot;
-use super::super::registers::{Bits, LANES, Registers};
+use super::super::lanes::{Bits, LANES};
+use super::super::registers::Registers;
 use super::conventions::Departure;
 use super::journal::{Journal, Loss};
 use super::number::{Shadow, UNRECORDED, Word, depends, up};

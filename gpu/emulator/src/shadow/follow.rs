@@ -11,7 +11,8 @@ use super::super::ir::{
     Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Place, Rounding, SINK, Slot,
     WordTernary, WordType, WordUnary,
 };
-use super::super::registers::{Active, Bits, Registers};
+use super::super::lanes::{Active, Bits};
+use super::super::registers::Registers;
 use super::bits::Integers;
 use super::journal::Journal;
 use super::number::{Shadow, Source, Wide, Word, up};

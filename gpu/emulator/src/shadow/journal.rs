@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use pulp::Arch;
 
 use super::super::ir::Kernel;
-use super::super::registers::LANES;
+use super::super::lanes::LANES;
 use super::conventions::{Conventions, Departure};
 use super::floats::{Room, rounds};
 use super::literals::{Whole, followed, literals, wholes};

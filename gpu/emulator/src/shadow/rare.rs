@@ -4,7 +4,8 @@ mod convert;
 mod narrow;
 
 use super::super::ir::{Double, File, Place, Rare, RareOp, Wave};
-use super::super::registers::{Bits, Registers};
+use super::super::lanes::Bits;
+use super::super::registers::Registers;
 use super::bits::Integers;
 use super::journal::Journal;
 use super::number::{Shadow, Wide, Word};

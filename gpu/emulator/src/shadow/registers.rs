@@ -1,7 +1,7 @@
 //! Shadows of a warp's registers: arrays over its lanes, for the slots that ever held a float.
 
 use super::super::ir::{SINK, Slot};
-use super::super::registers::{Bits, LANES};
+use super::super::lanes::{Bits, LANES};
 use super::number::{Shadow, Source, UNRECORDED, Wide, Word};
 
 /// The numbers of all lanes.

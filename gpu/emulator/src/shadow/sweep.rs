@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::super::registers::{Bits, LANES};
+use super::super::lanes::{Bits, LANES};
 use super::number::depends;
 use super::spare;
 use super::table::{Function, UNIT, doubts, partials};

@@ -10,7 +10,7 @@
 mod makers;
 mod rows;
 
-use super::super::registers::{Bits, LANES};
+use super::super::lanes::{Bits, LANES};
 use super::number::{CONSTANT, Shadow, UNRECORDED, depends};
 use super::registers::Lanes;
 use super::spare;

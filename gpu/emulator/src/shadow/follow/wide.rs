@@ -1,7 +1,8 @@
 //! Follows arithmetic on registers of 64 bits.
 
 use super::super::super::ir::{Arithmetic, B64Unary, IntegerBinary, Slot, WordType};
-use super::super::super::registers::{Bits, Registers};
+use super::super::super::lanes::Bits;
+use super::super::super::registers::Registers;
 use super::super::bits::Integers;
 use super::super::journal::{Journal, Loss};
 use super::super::number::{Count, Part, Shadow, Whole, Wide, Word};

@@ -1,6 +1,6 @@
 //! Whose nodes are on a tape: which lanes of which warp made them.
 
-use super::super::super::registers::Bits;
+use super::super::super::lanes::Bits;
 
 /// A warp of a launch, and lanes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

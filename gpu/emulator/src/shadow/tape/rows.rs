@@ -2,7 +2,7 @@
 //! are undecided, if some are; how many nodes there are and what the parents are, if there is more than one
 //! node; and last what they are.
 
-use super::super::super::registers::LANES;
+use super::super::super::lanes::LANES;
 use super::super::number::UNRECORDED;
 use super::{Rule, Tape, UNDECIDED, What, name};
 

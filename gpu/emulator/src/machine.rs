@@ -1,0 +1,103 @@
+//! What all blocks of a launch share.
+
+use pulp::Arch;
+
+use super::block::{Block, Stuck};
+use super::count::Counters;
+use super::fault::{Fault, FaultKind, Trouble, UndefinedShuffle};
+use super::float::approximate::ApproximationMode;
+use super::ir::Kernel;
+use super::memory::{DeviceMemory, Segment};
+use super::shadow::journal::Journal;
+use super::time_limit::TimeLimit;
+
+/// Instructions between two looks at the clock: a fence takes microseconds.
+const LOOK: u64 = 1 << 12;
+
+/// How long a launch may go on.
+#[derive(Debug)]
+pub(super) struct Limited {
+    /// The number of instructions after which somebody has to look whether it is too long.
+    pub(super) next: u64,
+    budget: u64,
+    time: Option<TimeLimit>,
+}
+
+impl Limited {
+    /// So many instructions, and perhaps until a time.
+    pub(super) fn new(budget: u64, time: Option<TimeLimit>) -> Self {
+        Self { next: if time.is_some() { LOOK.min(budget) } else { budget }, budget, time }
+    }
+
+    /// After so many instructions, more than `next`: what ends the launch, if anything does.
+    #[cold]
+    pub(super) fn look(&mut self, executed: u64) -> Option<FaultKind> {
+        if executed > self.budget {
+            return Some(FaultKind::Budget { instructions: self.budget });
+        }
+        self.next = executed.saturating_add(LOOK).min(self.budget);
+        let limit = self.time.filter(|time| time.is_over())?.limit();
+        Some(FaultKind::Time { limit, instructions: executed })
+    }
+}
+
+/// What all blocks of a launch share.
+pub(super) struct Machine<'m> {
+    pub(super) kernel: &'m Kernel,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) memory: &'m mut DeviceMemory,
+    pub(super) params: Segment,
+    pub(super) counters: Counters,
+    pub(super) mode: ApproximationMode,
+    pub(super) limits: Limited,
+    /// Where floats are followed. It belongs to the memory, which gets it back.
+    pub(super) journal: Option<Box<Journal>>,
+    /// Whether somebody observes arithmetic.
+    pub(super) watched: bool,
+    /// Lanes that are issued together.
+    pub(super) width: u32,
+    pub(super) arch: Arch,
+}
+
+impl Machine<'_> {
+    /// Index in x, y, z of a thread of a block.
+    pub(super) fn thread(&self, linear: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [linear % x, linear / x % y, linear / x / y]
+    }
+
+    /// Where `trouble` happened.
+    pub(super) fn fault(&self, block: &Block, warp: usize, pc: u32, trouble: Trouble) -> Fault {
+        let line = |pc: u32| self.kernel.code[pc as usize].line;
+        let undefined = block.undefined(warp).filter(|_| trouble.kind.is_poison());
+        let undefined = undefined.map(|shuffle| UndefinedShuffle {
+            line: line(shuffle.pc),
+            sources: shuffle.sources,
+            exited: shuffle.exited,
+            members: shuffle.members,
+        });
+        Fault {
+            kernel: self.kernel.name.clone(),
+            line: line(pc),
+            block: block.index,
+            warp: u32::from(block.warps[warp].index),
+            lanes: trouble.lanes,
+            kind: trouble.kind,
+            undefined,
+        }
+    }
+
+    pub(super) fn stuck(&self, block: &Block, stuck: Stuck) -> Fault {
+        self.fault(block, stuck.warp, stuck.pc, *stuck.trouble)
+    }
+
+    pub(super) fn blocks(&self) -> u32 {
+        self.grid.iter().product()
+    }
+
+    pub(super) fn start(&self, block: &mut Block, linear: u32) {
+        let [x, y, _] = self.grid;
+        block.start(linear, [linear % x, linear / x % y, linear / x / y]);
+    }
+}
