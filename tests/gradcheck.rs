@@ -519,3 +519,42 @@ fn what_ends_a_run_is_an_option() {
     let said = run(&["--observe", "bounds=off"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
 }
+
+/// `y = x^2 + x`, whose backward kernel leaves out the square: its two operands are one number.
+#[test]
+fn a_square_that_is_left_out_is_no_wrong_sign() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = copies(folder.path(), ".loc 1 7 1\nfma.rn.f32 %f2, %f1, %f1, %f1;\n.loc 1 0 0");
+    let ptx = folder.path().join("copy.ptx");
+    let text = fs::read_to_string(&ptx).expect("written");
+    fs::write(&ptx, format!("{text}.file 1 \"copy.cu\"\n")).expect("written");
+    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]);
+    let words = "\n  looks like: v_x lacks what the first two operands contribute at copy.cu:7 ";
+    assert!(said.out.contains(words), "{said:?}");
+}
+
+/// A convention is proposed only if every case that failed agrees with it: `y = x^2 + x` without the square, and with
+/// a gradient that is right at 1 alone.
+#[test]
+fn a_convention_must_hold_for_every_case_that_failed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = copies(
+        folder.path(),
+        ".loc 1 7 1\nmul.f32 %f3, %f1, %f1;\n.loc 1 8 1\nadd.f32 %f2, %f3, %f1;",
+    );
+    let ptx = folder.path().join("copy.ptx");
+    let text = fs::read_to_string(&ptx).expect("written");
+    fs::write(&ptx, format!("{text}.file 1 \"copy.cu\"\n")).expect("written");
+    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "5"]);
+    assert!(
+        said.out.contains("or on purpose: it agrees if copy.cu:7 is a constant"),
+        "it does: {said:?}"
+    );
+    // The gradient is 3, which is 2 x + 1 where x is 1 as in the smallest case, and the square's alone nowhere else.
+    let thrice = text.replace("mov.f32 %f2, %f1;\nst", "fma.rn.f32 %f2, %f1, 0f40000000, %f1;\nst");
+    assert_ne!(thrice, text, "changed");
+    fs::write(&ptx, format!("{thrice}.file 1 \"copy.cu\"\n")).expect("written");
+    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "5"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(!said.out.contains("or on purpose"), "at 1 alone: {said:?}");
+}

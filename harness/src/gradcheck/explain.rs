@@ -50,6 +50,8 @@ struct Wrong<'e> {
 enum Part {
     /// An operand of an instruction.
     Operand(Place, u8),
+    /// The first two operands of an instruction: of a fused multiplication the product.
+    Pair(Place),
     /// The same operand of all instructions that a line of CUDA became: a loop that was unrolled, a function
     /// that was put in place more than once.
     Copies(String, u8),
@@ -62,6 +64,7 @@ impl Part {
     fn value(&self, parts: &[Contribution]) -> f64 {
         let is = |part: &&Contribution| match self {
             Self::Operand(place, operand) => part.place == *place && part.operand == *operand,
+            Self::Pair(place) => part.place == *place && part.operand < 2,
             Self::Copies(line, operand) => {
                 part.place.source.as_ref() == Some(line) && part.operand == *operand
             }
@@ -73,7 +76,7 @@ impl Part {
     /// The line of CUDA.
     fn line(&self) -> Option<&String> {
         match self {
-            Self::Operand(place, _) => place.source.as_ref(),
+            Self::Operand(place, _) | Self::Pair(place) => place.source.as_ref(),
             Self::Copies(line, _) | Self::Line(line) => Some(line),
         }
     }
@@ -83,6 +86,7 @@ impl Part {
             Self::Operand(place, operand) => {
                 format!("the {} operand contributes at {place}", ordinal(*operand))
             }
+            Self::Pair(place) => format!("the first two operands contribute at {place}"),
             Self::Copies(line, operand) => {
                 format!(
                     "the {} operands contribute at {line}, in all its copies",
@@ -95,8 +99,8 @@ impl Part {
 }
 
 /// The parts that contribute to an element, in groups: operands, those of the file that most instructions are
-/// of before others', in the order of the program; then the copies of a line's operands; then whole lines.
-fn candidates(parts: &[Contribution]) -> [Vec<Part>; 3] {
+/// of before others', in the order of the program; pairs of operands; the copies of a line's operands; lines.
+fn candidates(parts: &[Contribution]) -> [Vec<Part>; 4] {
     let file = |part: &Contribution| {
         let source = part.place.source.as_ref()?;
         Some(source.rsplit_once(':').map_or(source.as_str(), |(file, _)| file).to_owned())
@@ -108,15 +112,17 @@ fn candidates(parts: &[Contribution]) -> [Vec<Part>; 3] {
     let own = files.into_iter().max_by_key(|(_, count)| *count).and_then(|(file, _)| file);
     let mut sorted: Vec<&Contribution> = parts.iter().collect();
     sorted.sort_by_key(|part| file(part) != own);
-    let (mut copies, mut lines): (Vec<Part>, Vec<Part>) = (Vec::new(), Vec::new());
+    let (mut copies, mut lines, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
     for part in &sorted {
+        let pair = Part::Pair(part.place.clone());
+        pairs.extend((!pairs.contains(&pair)).then_some(pair));
         let Some(line) = &part.place.source else { continue };
-        let (copy, whole) = (Part::Copies(line.clone(), part.operand), Part::Line(line.clone()));
+        let (copy, line) = (Part::Copies(line.clone(), part.operand), Part::Line(line.clone()));
         copies.extend((!copies.contains(&copy)).then_some(copy));
-        lines.extend((!lines.contains(&whole)).then_some(whole));
+        lines.extend((!lines.contains(&line)).then_some(line));
     }
     let operand = |part: &&Contribution| Part::Operand(part.place.clone(), part.operand);
-    [sorted.iter().map(operand).collect(), copies, lines]
+    [sorted.iter().map(operand).collect(), pairs, copies, lines]
 }
 
 /// The first hypothesis that explains the wrong elements.
@@ -137,8 +143,8 @@ pub(super) fn explain(judged: &Judged, parts: &dyn Fn(usize) -> Parts) -> Option
             (element.found - predicted).abs() <= 2.0 * element.uncertainty
         })
     };
-    let of_group = |group: Vec<Part>| {
-        FACTORS.into_iter().find_map(|(factor, words)| {
+    let of_group = |group: &[Part], factors: &[(f64, &str)]| {
+        factors.iter().find_map(|&(factor, words)| {
             let part = group.iter().find(|part| explains(part, factor))?;
             let words = format!("{} {words} {}", judged.name, part.words());
             Some(Explained { words, line: part.line().cloned() })
@@ -148,7 +154,15 @@ pub(super) fn explain(judged: &Judged, parts: &dyn Fn(usize) -> Parts) -> Option
         let words = threads::explain(&judged.name, &tried)?;
         Some(Explained { words, line: None })
     };
-    candidates(first).into_iter().find_map(of_group).or_else(of_threads)
+    let [operands, pairs, copies, lines] = candidates(first);
+    // A square has two equal operands: that both are missing is not that one has the wrong sign.
+    let (missing, others) = FACTORS.split_at(1);
+    of_group(&operands, missing)
+        .or_else(|| of_group(&pairs, missing))
+        .or_else(|| of_group(&operands, others))
+        .or_else(|| of_group(&copies, &FACTORS))
+        .or_else(|| of_group(&lines, &FACTORS))
+        .or_else(of_threads)
 }
 
 /// All wrong elements are the same multiple of what they must be.
@@ -169,7 +183,9 @@ fn as_a_whole(judged: &Judged) -> Option<String> {
             <= element.uncertainty * (1.0 + factor.abs()) + slack * element.expected.abs()
     });
     let all = same.then_some(wrong.len())?;
-    let words = if factor == 0.0 {
+    // What is left of a sum that cancels is no factor.
+    let nothing = wrong.iter().all(|element| element.found.abs() <= element.uncertainty);
+    let words = if nothing {
         "is zero throughout".to_owned()
     } else {
         format!("is {factor:.6} times the derivative throughout")

@@ -39,16 +39,15 @@ pub struct Purpose {
     pub line: String,
 }
 
-/// The first line of the forward kernels at which a convention makes a failing case agree. Nobody says that
-/// the author meant it: that is for the manifest to say.
+/// The first line of the forward kernels at which a convention makes failing cases agree, each with the order it
+/// failed in. Nobody says that the author meant it: that is for the manifest to say.
 ///
 /// # Errors
 /// [`ProgramError`]: the manifest does not fit the program.
 pub fn on_purpose(
     manifest: &Manifest,
     program: &Program,
-    case: &Case,
-    schedule: &Schedule,
+    failing: &[(&Case, &Schedule)],
 ) -> Result<Option<Purpose>, ProgramError> {
     let lines = program.departures(&manifest.forward)?;
     let choices = lines.iter().filter(|(_, chooses)| **chooses);
@@ -62,10 +61,17 @@ pub fn on_purpose(
         };
         let conventions = Conventions { straight_through, detach };
         let manifest = Manifest { conventions, ..manifest.clone() };
-        let checked = check(&manifest, program, case, schedule)?;
-        // A derivative that is zero on both sides agrees with anything.
-        let tells = checked.arrays.iter().any(|judged| judged.compared > judged.zeros);
-        if !checked.is_wrong() && tells {
+        let mut agrees = !failing.is_empty();
+        for (case, schedule) in failing {
+            let checked = check(&manifest, program, case, schedule)?;
+            // A derivative that is zero on both sides agrees with anything.
+            let tells = checked.arrays.iter().any(|judged| judged.compared > judged.zeros);
+            agrees = !checked.is_wrong() && tells;
+            if !agrees {
+                break;
+            }
+        }
+        if agrees {
             return Ok(Some(Purpose { convention, line: line.clone() }));
         }
     }

@@ -224,7 +224,7 @@ impl Journal {
             return Place { kernel: String::new(), line: 0, source: None };
         };
         let line = code.lines.get((number - code.first) as usize).copied().unwrap_or(0);
-        let source = code.sources.range(..=line).next_back().map(|(_, source)| source.clone());
+        let source = code.sources.get(&line).cloned();
         let source = source.filter(|source| !source.is_empty());
         Place { kernel: code.kernel.clone(), line, source }
     }

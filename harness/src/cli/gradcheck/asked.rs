@@ -14,6 +14,9 @@ use crate::gradcheck::{
     compare, on_purpose, smaller,
 };
 
+/// Cases with something wrong that a convention is tried on.
+const FAILING: usize = 8;
+
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
@@ -155,6 +158,8 @@ impl Asked {
             swept: Swept::default(),
             conventions: self.manifest.conventions.clone(),
         };
+        // The first cases with something wrong and their orders: a convention must hold for all of them.
+        let mut failing: Vec<(Case, usize)> = Vec::new();
         // Some cases at a time on all cores, taken up in their order.
         let together = 4 * rayon::current_num_threads() as u64;
         for first in (0..count).step_by(usize::try_from(together).unwrap_or(1)) {
@@ -164,12 +169,36 @@ impl Asked {
             for (index, asked) in (first..).zip(all) {
                 for (case, checked) in asked? {
                     for (order, checked) in checked.into_iter().enumerate() {
+                        if checked.is_wrong() && failing.len() < FAILING {
+                            failing.push((case.clone(), order));
+                        }
                         self.take_up(&mut ran, programs, (index, &case), (order, checked))?;
                     }
                 }
             }
         }
+        if let Some(found) = &mut ran.found
+            && found.checked.fault.is_none()
+        {
+            found.purpose = self.purpose(programs, found, &failing)?;
+        }
         Ok(ran)
+    }
+
+    /// A convention that would make a finding right: the smallest case first, which is soon done.
+    fn purpose(
+        &self,
+        programs: &[Program],
+        found: &Found,
+        failing: &[(Case, usize)],
+    ) -> Result<Option<Purpose>, ProgramError> {
+        let (Question::Gradient, [program, ..]) = (self.question, programs) else {
+            return Ok(None);
+        };
+        let small = (&found.case, &self.schedules[found.order]);
+        let others = failing.iter().map(|(case, order)| (case, &self.schedules[*order]));
+        let all: Vec<_> = [small].into_iter().chain(others).collect();
+        on_purpose(&self.manifest, program, &all)
     }
 
     /// What comes of the cases of an index, of each in every order.
@@ -224,13 +253,7 @@ impl Asked {
             Cases::Drawn { seed, .. } => smaller(&self.manifest, case, (seed, index), &mut fails)?,
         };
         let checked = self.ask(programs, &case, schedule)?;
-        let purpose = match (self.question, programs) {
-            (Question::Gradient, [program, ..]) if checked.fault.is_none() => {
-                on_purpose(&self.manifest, program, &case, schedule)?
-            }
-            (Question::Gradient | Question::Equal | Question::Accuracy, _) => None,
-        };
-        Ok(Found { index, case, order, checked, purpose })
+        Ok(Found { index, case, order, checked, purpose: None })
     }
 
     fn ask(
