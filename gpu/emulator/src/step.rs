@@ -18,7 +18,7 @@ use super::mix::mix;
 use super::part_barrier;
 use super::rare_memory;
 use super::registers::Registers;
-use super::shadow::follow::{after, before};
+use super::shadow::follow::{after, before, leave};
 use super::sync;
 use super::warp::{Fragment, RareState, State, Warp};
 use super::wide::low;
@@ -142,10 +142,18 @@ fn instruction(
             Ok(Next::Advance)
         }
         Op::Memory(op) => {
+            if let Some(journal) = &mut machine.journal {
+                leave(journal, &mut warp.registers, running.pc);
+            }
             memory(machine, block, at, running, op)?;
             Ok(Next::Advance)
         }
-        Op::Synchronization(op) => synchronize(machine, block, at, running, op),
+        Op::Synchronization(op) => {
+            if let Some(journal) = &mut machine.journal {
+                leave(journal, &mut warp.registers, running.pc);
+            }
+            synchronize(machine, block, at, running, op)
+        }
         Op::Control(Control::Branch { target, uniform }) => {
             branch(machine, warp, running, *target, *uniform)
         }

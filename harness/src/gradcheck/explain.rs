@@ -158,9 +158,10 @@ pub(super) fn explain(judged: &Judged, parts: &dyn Fn(usize) -> Parts) -> Option
     // A square has two equal operands: that both are missing is not that one has the wrong sign.
     let (missing, others) = FACTORS.split_at(1);
     of_group(&operands, missing)
+        .or_else(|| of_group(&copies, missing))
         .or_else(|| of_group(&pairs, missing))
         .or_else(|| of_group(&operands, others))
-        .or_else(|| of_group(&copies, &FACTORS))
+        .or_else(|| of_group(&copies, others))
         .or_else(|| of_group(&lines, &FACTORS))
         .or_else(of_threads)
 }

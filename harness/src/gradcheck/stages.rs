@@ -1,14 +1,19 @@
 //! The kernels of this repository as pairs: a second witness beside the oracle.
 
 use splatcheck_gpu::emulator::{EmulatorEngine, Pair, PairGradient};
-use splatcheck_gpu::tensor::{Tensor, Tensors};
+use splatcheck_gpu::tensor::{Scalar, Tensor, Tensors};
 use splatcheck_gpu::{EngineError, Setting, Stage};
 
 use super::explain::Parts;
 use super::judge::{Checked, blindness, compared};
 
-/// Numbers of stages that say whether a clamp passes the gradient on, and what they are in the derivative.
-const CLAMPS: [(&str, u32); 2] = [("clamp_stops_gradient", 1), ("clamp_has_gradient", 1)];
+/// Numbers by which backward stages depart from the derivative on purpose, and what they are in the derivative:
+/// whether a clamp passes the gradient on, and what 3DGS adds to a divisor in the backward pass alone.
+const DEPARTURES: [(&str, Scalar); 3] = [
+    ("clamp_stops_gradient", Scalar::U32(1)),
+    ("clamp_has_gradient", Scalar::U32(1)),
+    ("inverse_eps", Scalar::F32(0.0)),
+];
 
 /// The stage that a backward stage is of: of an output X of it that is given `v_X`, of an input Y it returns
 /// `v_Y`.
@@ -27,11 +32,11 @@ pub fn forward_of(backward: Stage) -> Option<Stage> {
     })
 }
 
-/// Inputs of which every clamp has the derivative's gradient.
+/// The inputs with which a backward stage returns the derivative.
 #[must_use]
 pub fn differentiable(inputs: &Tensors) -> Tensors {
     let mut inputs = inputs.clone();
-    for (name, value) in CLAMPS {
+    for (name, value) in DEPARTURES {
         if inputs.find(name).is_some() {
             inputs.insert(name, Tensor::scalar(value));
         }

@@ -15,11 +15,12 @@ use super::super::lanes::{Active, Bits};
 use super::super::registers::Registers;
 use super::bits::Integers;
 use super::journal::Journal;
-use super::number::{Shadow, Source, Wide, Word, up};
+use super::number::{Shadow, Source, Wide, Word, depends, up};
 use super::plan::Keep;
 use super::registers::Beside;
 use super::table::Function;
 use super::table::accuracy::Accuracy;
+use super::tape::{Flags, Tape};
 
 /// Before an instruction: keeps what its operands are, which its result may be written over.
 #[inline(never)]
@@ -45,6 +46,41 @@ pub(crate) fn before(journal: &mut Journal, r: &Registers, pc: u32) {
             File::Predicate => {}
         }
     }
+}
+
+/// Before an instruction by which numbers leave the lanes, a store, an atomic or a shuffle: of lanes that an open
+/// decision has led here they are uncertain as a whole, and so is the derivative. An operation says so by its node;
+/// a number that was only chosen and copied has none, and is given one.
+#[inline(always)]
+pub(crate) fn leave(journal: &mut Journal, r: &mut Registers, pc: u32) {
+    let open = r.beside.as_ref().map_or(0, |beside| beside.open);
+    if open != 0 && journal.tape.is_some() {
+        doubted(journal, r, (pc, open));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn doubted(journal: &mut Journal, r: &mut Registers, (pc, open): (u32, u32)) {
+    journal.pc = pc;
+    let Some(plan) = journal.plans.get(pc as usize).copied() else { return };
+    let Some(mut beside) = r.beside.take() else { return };
+    for place in plan.sources.iter().filter(|place| place.file == File::Word) {
+        let slot = place.slot;
+        let floats = beside.entry(slot).map_or(0, |entry| entry.floats);
+        for lane in Bits(floats & open) {
+            let shadow = beside.entry_mut(slot).lanes.get(lane);
+            let is_open = |tape: &Tape| tape.is_open(shadow.n);
+            if !depends(shadow.n) || journal.tape.as_ref().is_some_and(is_open) {
+                continue;
+            }
+            let parents = [Some(&shadow), None, None];
+            let flags = Flags { open: true, undecided: false };
+            let n = journal.node(Function::Identity, parents, (shadow.x, shadow.c), flags);
+            beside.entry_mut(slot).set(lane, Word::Float(Shadow { n, ..shadow }));
+        }
+    }
+    r.beside = Some(beside);
 }
 
 /// After it: what is beside its result.

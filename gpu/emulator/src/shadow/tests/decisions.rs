@@ -79,6 +79,25 @@ fn an_open_choice_doubts_the_derivative_and_not_the_value() {
     assert!(outcome.slopes()[0].uncertainty >= 1.0, "{:?}", outcome.slopes()[0]);
 }
 
+/// Between the choice and the store there is only a copy: the derivative is doubted all the same.
+#[test]
+fn an_open_choice_that_is_only_copied_doubts_the_derivative() {
+    let beside = 1.1_f32.to_bits() + 1;
+    for leaves in ["", "shfl.sync.idx.b32 %f2, %f2, 3, 31, -1;\n"] {
+        let body = format!(
+            "div.rn.f32 %f3, %f1, 0f40A00000;\nmul.f32 %f4, %f3, 0f40A00000;\nsetp.lt.f32 %p1, %f4, 0f{beside:08X};\n\
+             selp.f32 %f2, %f1, 0f00000000, %p1;\n{leaves}"
+        );
+        let (all, outcome) = decided(&body, &[1.1_f32; 32]);
+        assert_eq!(all[0].open, 32, "{all:?}");
+        let slope = outcome.slopes()[3];
+        assert!(
+            slope.uncertainty >= slope.value.abs() && slope.value != 0.0,
+            "{leaves}: {slope:?}"
+        );
+    }
+}
+
 #[test]
 fn a_choice_has_the_derivative_of_what_it_takes() {
     let clamp = "min.f32 %f3, %f1, 0f40000000;\nmax.f32 %f2, %f3, 0fBF800000;";
