@@ -44,6 +44,7 @@ fn evaluate(
 }
 
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "many lanes at once, see `lanes`")]
 fn lanes(
     function: Function,
     accuracy: Accuracy,
@@ -55,7 +56,7 @@ fn lanes(
     let [a, b, c] = operands;
     // No closures: the compiler takes them for functions of their own, lane by lane, without the wide
     // registers.
-    for (lane, &bits) in bits.iter().enumerate() {
+    for lane in 0..LANES {
         let x = [a.x[lane], b.x[lane], c.x[lane]];
         let r = [
             accuracy.reach(x[0], f64::from(a.r[lane])),
@@ -63,7 +64,7 @@ fn lanes(
             accuracy.reach(x[2], f64::from(c.r[lane])),
         ];
         let c = [f64::from(a.c[lane]), f64::from(b.c[lane]), f64::from(c.c[lane])];
-        let result = f64::from(f32::from_bits(bits));
+        let result = f64::from(f32::from_bits(bits[lane]));
         let number = number(function, accuracy, (x, r, c), result);
         (out.x[lane], out.r[lane], out.c[lane]) = (number.x, number.r, number.c);
         failed |= number.failed;
@@ -97,6 +98,7 @@ fn evaluate_clamped(
 }
 
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "many lanes at once, see `lanes`")]
 fn clamped_lanes(
     function: Function,
     accuracy: Accuracy,
@@ -105,7 +107,7 @@ fn clamped_lanes(
     out: &mut Lanes,
 ) -> bool {
     let mut failed = false;
-    for (lane, &bits) in bits.iter().enumerate() {
+    for lane in 0..LANES {
         let x = [a.x[lane], b.x[lane], c.x[lane]];
         let r = [
             accuracy.reach(x[0], f64::from(a.r[lane])),
@@ -116,7 +118,7 @@ fn clamped_lanes(
         let y = value(function, x);
         let moved = spread(function, x, y, r);
         let radius = up(moved + accuracy.bound(y.abs() + moved));
-        let result = f64::from(f32::from_bits(bits));
+        let result = f64::from(f32::from_bits(bits[lane]));
         (out.x[lane], out.r[lane]) = (y, radius);
         out.c[lane] = up(spread(function, x, y, c) + error(function, y));
         failed |= !is_within(y.clamp(0.0, 1.0), result, radius);
@@ -127,10 +129,11 @@ fn clamped_lanes(
 /// Lanes whose f32 is not within the radius of what was computed, or, where both are clamped, of what that is
 /// then; or one of both is no number.
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "many lanes at once, see `lanes`")]
 fn failed(out: &Lanes, bits: &[u32; LANES], saturate: bool) -> u32 {
     let mut all = 0;
-    for (lane, &bits) in bits.iter().enumerate() {
-        let (y, result) = (out.x[lane], f64::from(f32::from_bits(bits)));
+    for lane in 0..LANES {
+        let (y, result) = (out.x[lane], f64::from(f32::from_bits(bits[lane])));
         let y = if saturate { y.clamp(0.0, 1.0) } else { y };
         all |= u32::from(!is_within(y, result, out.r[lane])) << lane;
     }
@@ -173,6 +176,7 @@ pub(super) fn rounds(x: f64) -> bool {
 
 /// An operand's lanes: those of its entry, or the f32 where it has none.
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "many lanes at once, see `lanes`")]
 fn operand<'l>(
     journal: &'l Journal,
     beside: &'l Beside,
@@ -186,8 +190,9 @@ fn operand<'l>(
     if let Some(entry) = entry.filter(|entry| entry.floats == u32::MAX) {
         return &entry.lanes;
     }
-    for (x, &bits) in scratch.x.iter_mut().zip(&journal.words[k]) {
-        *x = f64::from(f32::from_bits(bits));
+    let words = &journal.words[k];
+    for lane in 0..LANES {
+        scratch.x[lane] = f64::from(f32::from_bits(words[lane]));
     }
     (scratch.r, scratch.c) = ([0.0; LANES], [0.0; LANES]);
     scratch.n = [UNRECORDED; LANES];
