@@ -143,7 +143,7 @@ impl Artifact {
     /// The kernel of the same stage and setting in a language. One in WGSL is compiled for the job's own number of
     /// channels.
     #[must_use]
-    pub(crate) fn written_in(self, language: Language, stage: &StageSpec, sizes: &Sizes) -> Self {
+    pub fn written_in(self, language: Language, stage: &StageSpec, sizes: &Sizes) -> Self {
         match language {
             Language::Ptx => self,
             Language::Wgsl => {

@@ -138,7 +138,7 @@ impl Recorded {
         }
         let emulation: Option<Emulation> = self.engine.as_ref().and_then(|id| id.parse().ok());
         let name = match emulation {
-            Some(emulation) => Some(emulation.family().to_owned()),
+            Some(emulation) => Some(emulation.family()),
             None => self.engine.clone(),
         };
         let names: Vec<String> = name.into_iter().collect();

@@ -21,7 +21,9 @@ use splatcheck_gpu::{
     WgpuEngine, Work,
 };
 
-use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE, MUTANT};
+use super::drivers::{
+    CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE, MUTANT, WGSL_EMULATOR,
+};
 use super::protocol::{
     Answer, Description, FrameError, Job, MAX_FRAME, Request, RequestRef, Unsupported,
     decode_request, encode_response, read_frame, write_frame,
@@ -46,8 +48,8 @@ pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError
                 Ok(Box::new(EmulatorEngine::open(emulation.options())?))
             }
             Some(Identity::Wgpu(_)) | None => Err(EngineError::NoDevice(format!(
-                "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR} or \
-                 {EMULATOR_FAST}, the latter two perhaps with a schedule"
+                "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR}, \
+                 {EMULATOR_FAST} or {WGSL_EMULATOR}-LANES, the latter three perhaps with a schedule"
             ))),
         };
     }
