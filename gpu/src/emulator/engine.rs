@@ -3,6 +3,7 @@
 mod host;
 mod programs;
 mod runs;
+mod wgsl;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -41,7 +42,7 @@ pub struct EmulatorOptions {
     /// keep their values; what comes out of the last is the run's. Where a time leaves the variables as they
     /// were at first, the next would do the same and is left out.
     pub launches: u32,
-    /// Lanes of a warp: a power of two up to 64, see [`Module::with_lane_width`]; of WGSL, 4 to 32.
+    /// Lanes of a warp: a power of two up to 64, see [`Module::with_lane_width`]; of WGSL, 4 to 64.
     pub lane_width: u32,
     /// The language of the kernels: what `nvcc` made of those in CUDA, or those in WGSL, which are lowered.
     pub language: Language,
@@ -92,6 +93,8 @@ pub struct EmulatorEngine {
     limit: Option<TimeLimit>,
     noted: Noted,
     names: Names,
+    /// The entry points of a user's program in WGSL, by name and constants.
+    entries: BTreeMap<(String, String), Program>,
 }
 
 /// Stage and reduction of the artifacts that are not run.
@@ -141,6 +144,7 @@ impl EmulatorEngine {
             limit: None,
             noted: Noted::default(),
             names: Names::default(),
+            entries: BTreeMap::new(),
         };
         engine.info.exp_of_zero_is_one = engine.probe()?;
         Ok(engine)

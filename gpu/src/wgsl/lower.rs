@@ -36,6 +36,7 @@ mod subgroup;
 #[cfg(test)]
 mod tests;
 mod usage;
+mod wide;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -63,7 +64,7 @@ type Lowered<T> = Result<T, String>;
 /// The machine that a kernel is lowered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Lanes of a subgroup: 4, 8, 16 or 32.
+    /// Lanes of a subgroup: 4, 8, 16, 32 or 64.
     pub lanes: u32,
     /// Whether workgroup memory holds zeros before the kernel runs, as WGSL says; else nothing, so that a
     /// kernel that relies on them is told.
@@ -83,7 +84,7 @@ pub enum LowerError {
     #[error("{0}")]
     Constants(String),
     /// The machine cannot be had.
-    #[error("subgroups of {0} lanes: the emulator has 4, 8, 16 or 32")]
+    #[error("subgroups of {0} lanes: the emulator has 4, 8, 16, 32 or 64")]
     Lanes(u32),
     /// It needs what the emulator does not have.
     #[error("{place}: function '{function}' needs {what}, which the emulator does not have")]
@@ -136,7 +137,7 @@ pub fn lower(
     constants: &HashMap<String, f64>,
     target: Target,
 ) -> Result<PtxKernel, LowerError> {
-    if !matches!(target.lanes, 4 | 8 | 16 | 32) {
+    if !matches!(target.lanes, 4 | 8 | 16 | 32 | 64) {
         return Err(LowerError::Lanes(target.lanes));
     }
     let (module, info) = validated(source)?;
@@ -162,6 +163,7 @@ pub fn lower(
         globals: HashMap::new(),
         lengths: HashMap::new(),
         declared: String::new(),
+        exchange: None,
         variables: 0,
         target,
         workgroup: found.workgroup_size,
@@ -220,6 +222,8 @@ struct Lower<'m> {
     lengths: HashMap<Handle<GlobalVariable>, Scalar>,
     /// Declarations of memory.
     declared: String,
+    /// Where the warps of a wide subgroup exchange, once they do.
+    exchange: Option<String>,
     /// Variables in memory so far.
     variables: u32,
     target: Target,

@@ -16,16 +16,16 @@ fn engine(lane_width: u32, schedule: Schedule) -> EmulatorEngine {
 
 #[test]
 fn no_kernel_misuses_the_machine_at_any_width() {
-    for width in [4, 8, 16, 32] {
+    for width in [4, 8, 16, 32, 64] {
         let mut engine = engine(width, Schedule::lockstep());
         assert_eq!(engine.info().arithmetic, Arithmetic::Wgsl, "whose bounds hold");
         assert!(engine.info().exp_of_zero_is_one, "measured");
-        for (channels, count) in [(3, 40), (3, 0), (5, 9)] {
-            for schedule in [Schedule::lockstep(), Schedule::random(1), Schedule::adversarial(2)] {
+        for (channels, count) in [(3, 20), (5, 0)] {
+            for schedule in [Schedule::random(1), Schedule::adversarial(2)] {
                 engine.set_schedule(schedule.clone());
                 let inputs = inputs(&mut engine, channels, count);
                 for reduction in RASTERIZE_BACKWARD.reductions() {
-                    for threshold in [0, 2, width + 1] {
+                    for threshold in [0, width / 2] {
                         let result = try_backward(&mut engine, &inputs, reduction, threshold);
                         if let Err(error) = result {
                             panic!(

@@ -1,4 +1,4 @@
-//! `splatcheck wgsl`: judges a user's own kernel in WGSL on every engine of wgpu.
+//! `splatcheck wgsl`: judges a user's own kernel in WGSL on every engine of wgpu, or on the emulator.
 
 mod engines;
 
@@ -32,6 +32,7 @@ use super::{paths, provenance};
 use crate::manifest::WgslKernel;
 use crate::user_wgsl::{self, UserWgsl};
 use splatcheck_judge::campaign::EngineReport;
+use splatcheck_judge::engines::drivers::WGSL_EMULATOR;
 use splatcheck_judge::engines::repeated::Repeats;
 use splatcheck_judge::engines::{Discovery, Found, Limits, Missing};
 use splatcheck_judge::gate::{Evidence, sarif};
@@ -50,7 +51,8 @@ pub struct WgslArgs {
     /// source tree, and `gpu/tests/kernels/packed_backward.toml` is an example
     #[arg(long, value_name = "FILE")]
     pub manifest: PathBuf,
-    /// Use this engine only, by its id or its family ('lavapipe'); repeatable [default: all of wgpu]
+    /// Use this engine only, by its id or its family ('lavapipe', 'wgsl-emulator'); repeatable [default: all of
+    /// wgpu, and the emulator where there is none]
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
     /// What it is run on.
@@ -157,19 +159,19 @@ impl WgslArgs {
         let subject = SubjectArgs { channels, ..self.subject }.resolve(wanted)?;
         let named = !self.engine.is_empty();
         let mut engines = discovery.select(&self.engine).map_err(CliError::of)?;
-        let other = engines.iter().find(|found| found.info.kind != EngineKind::Wgpu);
+        let other = engines.iter().find(|found| !runs_wgsl(found));
         if let (Some(other), true) = (other, named) {
             return Err(CliError::new(format!(
-                "--engine {}: it runs no WGSL: name one of wgpu ('splatcheck devices' shows them)",
+                "--engine {}: it runs no WGSL: name one of wgpu or wgsl-emulator ('splatcheck devices' shows \
+                 them)",
                 other.spec.id()
             )));
         }
-        engines.retain(|found| found.info.kind == EngineKind::Wgpu);
+        engines.retain(runs_wgsl);
         if engines.is_empty() {
-            return Err(CliError::new(
-                "no engine of wgpu on this machine, so nothing was judged: run tests/setup to install \
-                 drivers, and 'splatcheck devices' to see what is missing",
-            ));
+            // Without a driver the emulator runs it, with subgroups of every size.
+            let emulators = discovery.select(&[WGSL_EMULATOR.to_owned()]);
+            engines = emulators.map_err(CliError::of)?;
         }
         let lanes = engines.iter().map(|found| found.info.lane_width).min().unwrap_or(1);
         let setting = self.reduced.setting(lanes)?;
@@ -193,6 +195,12 @@ impl WgslArgs {
             detail: self.shown.detail(),
         })
     }
+}
+
+/// Whether an engine runs kernels in WGSL.
+fn runs_wgsl(found: &Found) -> bool {
+    let emulated = found.emulation().is_some_and(|emulation| emulation.wgsl_lanes.is_some());
+    emulated || found.info.kind == EngineKind::Wgpu
 }
 
 /// Carries out the plan.

@@ -18,6 +18,10 @@ use crate::tensor::{Data, Tensor, Tensors};
 pub(super) struct Names(BTreeMap<Buffer, String>);
 
 impl Names {
+    pub(super) fn insert(&mut self, buffer: Buffer, name: &str) {
+        self.0.insert(buffer, name.to_owned());
+    }
+
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
@@ -99,7 +103,7 @@ impl PtxDevice for EmulatorEngine {
 impl EmulatorEngine {
     fn under_name(&mut self, what: &str, buffer: Buffer) -> Buffer {
         if self.options.language == Language::Wgsl {
-            self.names.0.insert(buffer, what.to_owned());
+            self.names.insert(buffer, what);
         }
         buffer
     }

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use splatcheck_emulator::Module;
+use splatcheck_emulator::{Module, WARP};
 
 use super::{EmulatorEngine, EmulatorOptions};
 use crate::artifact::{Artifact, Channels};
@@ -20,6 +20,8 @@ pub(super) struct Program {
     pub(super) entry: String,
     /// What its parameters are, of one in WGSL.
     pub(super) bindings: Option<Vec<Bound>>,
+    /// Invocations of a workgroup, of one in WGSL; zeros where the launch says so.
+    pub(super) block: [u32; 3],
 }
 
 /// The program of an artifact.
@@ -37,18 +39,23 @@ pub(super) fn loaded<'a>(
 fn load(artifact: &Artifact, options: &EmulatorOptions) -> Result<Program, EngineError> {
     let failed = |message| EngineError::Compile { kernel: artifact.file(), message };
     let lane_width = options.lane_width;
-    let (ptx, entry, bindings) = match options.language {
+    let (ptx, entry, bindings, block) = match options.language {
         Language::Ptx => {
             let ptx = artifact.ptx().map_err(|e| failed(e.to_string()))?;
-            (ptx.to_owned(), artifact.entry(), None)
+            (ptx.to_owned(), artifact.entry(), None, [0; 3])
         }
         Language::Wgsl => {
-            let PtxKernel { ptx, buffers, .. } = lowered(artifact, lane_width)?;
-            (ptx, artifact.spec().map_or("", |row| row.text.name).to_owned(), Some(buffers))
+            let PtxKernel { ptx, buffers, workgroup } = lowered(artifact, lane_width)?;
+            let entry = artifact.spec().map_or("", |row| row.text.name).to_owned();
+            (ptx, entry, Some(buffers), workgroup)
         }
     };
     let module = Module::parse(&ptx).map_err(|e| failed(e.to_string()))?;
-    Ok(Program { module: on_machine(module, lane_width)?, entry, bindings })
+    let lane_width = match options.language {
+        Language::Ptx => lane_width,
+        Language::Wgsl => warp_of(lane_width),
+    };
+    Ok(Program { module: on_machine(module, lane_width)?, entry, bindings, block })
 }
 
 /// The kernel in WGSL of an artifact's stage and setting, lowered for a machine with so many lanes. What
@@ -71,7 +78,12 @@ pub(super) fn lowered(artifact: &Artifact, lanes: u32) -> Result<PtxKernel, Engi
         .map_err(|error| failed(error.to_string()))
 }
 
-fn on_machine(module: Module, lane_width: u32) -> Result<Module, EngineError> {
+/// Lanes of the warps that subgroups are made of: a subgroup of 64 lanes is two.
+pub(super) fn warp_of(lanes: u32) -> u32 {
+    lanes.min(WARP)
+}
+
+pub(super) fn on_machine(module: Module, lane_width: u32) -> Result<Module, EngineError> {
     module.with_lane_width(lane_width).map_err(|e| EngineError::Input(e.to_string()))
 }
 
@@ -98,7 +110,7 @@ impl EmulatorEngine {
             return Err(failed(format!("the program has no entry point {entry}")));
         }
         let module = on_machine(module, self.options.lane_width)?;
-        let program = Program { module, entry: entry.to_owned(), bindings: None };
+        let program = Program { module, entry: entry.to_owned(), bindings: None, block: [0; 3] };
         self.replaced.insert((stage, reduction), program);
         self.coverage.retain(|ran, _| (ran.stage, ran.reduction) != (stage, reduction));
         Ok(())

@@ -46,8 +46,9 @@ impl Lower<'_> {
                 .collect()
             }
             BuiltIn::WorkGroupSize => self.workgroup.map(Scalar::Bits).to_vec(),
-            BuiltIn::SubgroupInvocationId => vec![self.special("laneid")],
+            BuiltIn::SubgroupInvocationId => vec![self.lane()],
             BuiltIn::SubgroupSize => vec![Scalar::Bits(lanes)],
+            BuiltIn::SubgroupId if self.is_wide() => vec![self.wide_subgroup()],
             BuiltIn::SubgroupId => vec![self.special("warpid")],
             BuiltIn::NumSubgroups => {
                 vec![Scalar::Bits(self.workgroup.iter().product::<u32>().div_ceil(lanes))]
@@ -56,7 +57,7 @@ impl Lower<'_> {
         })
     }
 
-    fn special(&mut self, register: &str) -> Scalar {
+    pub(super) fn special(&mut self, register: &str) -> Scalar {
         let d = self.code.word();
         self.code.line(format_args!("mov.u32 {d}, %{register}"));
         d

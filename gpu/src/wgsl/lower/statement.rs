@@ -62,7 +62,7 @@ impl<'m> Lower<'m> {
                 self.return_from(frame, *value)?;
                 return Ok(false);
             }
-            Statement::ControlBarrier(which) => self.barrier(*which),
+            Statement::ControlBarrier(which) => self.barrier(*which)?,
             Statement::MemoryBarrier(_) => self.code.line(format_args!("membar.gl")),
             Statement::Store { pointer, value } => {
                 let (pointer, value) = (self.pointer(frame, *pointer)?, self.value(frame, *value)?);
@@ -73,9 +73,9 @@ impl<'m> Lower<'m> {
             }
             Statement::WorkGroupUniformLoad { pointer, result } => {
                 let pointer = self.pointer(frame, *pointer)?;
-                self.barrier(Barrier::WORK_GROUP);
+                self.barrier(Barrier::WORK_GROUP)?;
                 let value = self.load(&pointer)?;
-                self.barrier(Barrier::WORK_GROUP);
+                self.barrier(Barrier::WORK_GROUP)?;
                 frame.values.insert(*result, Evaluated::Value(value));
             }
             Statement::Call { function, arguments, result } => {
@@ -86,7 +86,7 @@ impl<'m> Lower<'m> {
                     Some(predicate) => self.scalar(frame, *predicate)?,
                     None => Scalar::Truth(true),
                 };
-                let ballot = self.ballot(predicate);
+                let ballot = self.ballot(predicate)?;
                 frame.values.insert(*result, Evaluated::Value(ballot));
             }
             Statement::SubgroupGather { mode, argument, result } => {
@@ -109,12 +109,12 @@ impl<'m> Lower<'m> {
         Ok(true)
     }
 
-    fn barrier(&mut self, which: Barrier) {
+    fn barrier(&mut self, which: Barrier) -> Lowered<()> {
         if which == Barrier::SUB_GROUP {
-            self.code.line(format_args!("bar.warp.sync 0xffffffff"));
-        } else {
-            self.code.line(format_args!("bar.sync 0"));
+            return self.subgroup_barrier();
         }
+        self.code.line(format_args!("bar.sync 0"));
+        Ok(())
     }
 
     /// `if`. What is known behind it is what both ways know that lead there.

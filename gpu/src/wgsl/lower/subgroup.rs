@@ -1,6 +1,6 @@
 //! Subgroup operations: shuffles, votes and ballots of PTX with a mask that names every lane.
 //!
-//! WGSL's reductions leave the order of a sum of floats open; here it is a tree over the lanes, which gives
+//! With 64 lanes a subgroup is two warps ([`wide`](super::wide)). WGSL's reductions leave the order of a sum of floats open; here it is a tree over the lanes, which gives
 //! every lane the same bits. A lane that does not exist, because the workgroup is no multiple of the
 //! subgroup, brings nothing. What a shuffle reads from a lane that does not exist is indeterminate: no value
 //! that may be used.
@@ -17,22 +17,25 @@ use super::shape::Kind;
 use super::{Frame, Lower, Lowered};
 
 /// Every lane.
-const ALL: &str = "0xffffffff";
+pub(super) const ALL: &str = "0xffffffff";
 
 /// How the values of two lanes become one.
 #[derive(Clone, Copy, Debug)]
-struct Combine {
-    opcode: &'static str,
+pub(super) struct Combine {
+    pub(super) opcode: &'static str,
     /// What changes no value.
-    identity: Scalar,
+    pub(super) identity: Scalar,
 }
 
 impl Lower<'_> {
     /// Four words, of which 32 lanes fill the first.
-    pub(super) fn ballot(&mut self, predicate: Scalar) -> Rc<[Scalar]> {
+    pub(super) fn ballot(&mut self, predicate: Scalar) -> Lowered<Rc<[Scalar]>> {
         let word = self.ballot_word(predicate);
+        if self.is_wide() {
+            return self.wide_ballot(word);
+        }
         let none = Scalar::Bits(0);
-        [word, none, none, none].into()
+        Ok([word, none, none, none].into())
     }
 
     fn ballot_word(&mut self, predicate: Scalar) -> Scalar {
@@ -61,8 +64,7 @@ impl Lower<'_> {
             GatherMode::ShuffleXor(by) => ("bfly", self.scalar(frame, by)?),
             GatherMode::QuadBroadcast(lane) => {
                 let lane = self.scalar(frame, lane)?;
-                let own = self.code.word();
-                self.code.line(format_args!("mov.u32 {own}, %laneid"));
+                let own = self.lane();
                 let first = self.code.op("and.b32", &[own, Scalar::Bits(!3)]);
                 ("idx", self.code.op("add.u32", &[first, lane]))
             }
@@ -75,6 +77,17 @@ impl Lower<'_> {
                 ("bfly", Scalar::Bits(by))
             }
         };
+        if self.is_wide() {
+            let one = |&one: &Scalar| {
+                let moved = self.wide_shuffle(way, one, by)?;
+                Ok(if is_truth(one) {
+                    self.code.test("setp.ne.u32", &[moved, Scalar::Bits(0)])
+                } else {
+                    moved
+                })
+            };
+            return value.iter().map(one).collect();
+        }
         // PTX takes the lowest five bits: any more name lanes that do not exist.
         let exists = match by {
             Scalar::Bits(by) => Scalar::Truth(by < 32),
@@ -135,28 +148,59 @@ impl Lower<'_> {
             let value = self.code.predicate(value);
             let d = self.code.truth();
             self.code.line(format_args!("vote.sync.{mode}.pred {d}, {value}, {ALL}"));
+            if self.is_wide() {
+                let of_warp = self.code.number(d);
+                let both = self.both_warps(of_warp)?;
+                let [low, high] =
+                    both.map(|word| self.code.test("setp.ne.u32", &[word, Scalar::Bits(0)]));
+                return Ok(match op {
+                    SubgroupOperation::All => self.code.and(low, high),
+                    _ => self.code.or(low, high),
+                });
+            }
             return Ok(d);
         }
         let combine = combine(op, kind)?;
-        match (collective, redux(op, kind)) {
-            (CollectiveOperation::Reduce, Some(op)) => {
-                let d = self.code.word();
-                self.code.line(format_args!("redux.sync.{op} {d}, {value}, {ALL}"));
-                Ok(d)
+        let start = match collective {
+            CollectiveOperation::Reduce => {
+                let of_warp = match redux(op, kind) {
+                    Some(op) => {
+                        let d = self.code.word();
+                        self.code.line(format_args!("redux.sync.{op} {d}, {value}, {ALL}"));
+                        d
+                    }
+                    None => self.tree(combine, value),
+                };
+                if !self.is_wide() {
+                    return Ok(of_warp);
+                }
+                let both = self.both_warps(of_warp)?;
+                return Ok(self.code.op(combine.opcode, &both));
             }
-            (CollectiveOperation::Reduce, None) => Ok(self.tree(combine, value)),
-            (CollectiveOperation::InclusiveScan, _) => Ok(self.scan(combine, value)),
-            (CollectiveOperation::ExclusiveScan, _) => {
+            CollectiveOperation::InclusiveScan => value,
+            CollectiveOperation::ExclusiveScan if self.is_wide() => {
+                self.wide_below(value, combine.identity)?
+            }
+            CollectiveOperation::ExclusiveScan => {
                 let (below, there) = self.shuffle("up", value, Scalar::Bits(1));
-                let start = self.code.select(there, below, combine.identity);
-                Ok(self.scan(combine, start))
+                self.code.select(there, below, combine.identity)
             }
-        }
+        };
+        let of_warp = self.scan(combine, start);
+        if self.is_wide() { self.wide_scan(combine, of_warp) } else { Ok(of_warp) }
     }
 
-    /// The sum of all lanes in each.
+    /// The lane of the subgroup.
+    pub(super) fn lane(&mut self) -> Scalar {
+        if self.is_wide() {
+            return self.wide_lane();
+        }
+        self.special("laneid")
+    }
+
+    /// The sum of all lanes of a warp in each.
     fn tree(&mut self, combine: Combine, value: Scalar) -> Scalar {
-        let lanes = self.target.lanes;
+        let lanes = self.warp();
         if !self.workgroup.iter().product::<u32>().is_multiple_of(lanes) {
             // The last subgroup has its first lanes alone: the last of them has the sum of all below it.
             let sum = self.scan(combine, value);
@@ -179,7 +223,7 @@ impl Lower<'_> {
     fn scan(&mut self, combine: Combine, value: Scalar) -> Scalar {
         let mut sum = value;
         let mut distance = 1;
-        while distance < self.target.lanes {
+        while distance < self.warp() {
             let (lower, there) = self.shuffle("up", sum, Scalar::Bits(distance));
             let lower = self.code.select(there, lower, combine.identity);
             sum = self.code.op(combine.opcode, &[lower, sum]);

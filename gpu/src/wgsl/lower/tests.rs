@@ -31,7 +31,7 @@ fn run_on(
         .unwrap_or_else(|error| panic!("{error}"));
     let module = Module::parse(&kernel.ptx)
         .unwrap_or_else(|error| panic!("{error}\n{}", kernel.ptx))
-        .with_lane_width(target.lanes)
+        .with_lane_width(target.lanes.min(32))
         .expect("a machine of so many lanes");
     assert_eq!(buffers.len(), kernel.buffers.len(), "{:?}", kernel.buffers);
     let mut memory = DeviceMemory::new();

@@ -173,8 +173,7 @@ pub fn cuda_candidates() -> [Candidate; 2] {
 /// size: there on every machine.
 #[must_use]
 pub fn emulator_candidates() -> Vec<Candidate> {
-    let cuda =
-        [false, true].map(|fast_math| Emulation { fast_math, ..Emulation::default() });
+    let cuda = [false, true].map(|fast_math| Emulation { fast_math, ..Emulation::default() });
     let wgsl = Emulation::WGSL_LANES
         .map(|lanes| Emulation { wgsl_lanes: Some(lanes), ..Emulation::default() });
     cuda.into_iter().chain(wgsl).map(|one| asked_for(Identity::Emulator(one))).collect()

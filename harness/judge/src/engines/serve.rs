@@ -21,9 +21,7 @@ use splatcheck_gpu::{
     WgpuEngine, Work,
 };
 
-use super::drivers::{
-    CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE, MUTANT, WGSL_EMULATOR,
-};
+use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE, MUTANT, WGSL_EMULATOR};
 use super::protocol::{
     Answer, Description, FrameError, Job, MAX_FRAME, Request, RequestRef, Unsupported,
     decode_request, encode_response, read_frame, write_frame,

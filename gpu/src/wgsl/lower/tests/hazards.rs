@@ -94,3 +94,24 @@ fn lanes_that_do_not_exist() {
         assert!(matches!(fault.kind, FaultKind::PoisonOutput { .. }), "{body}: {fault}");
     }
 }
+
+/// A kernel that reads the first word of a ballot alone loses half of the lanes of a subgroup of 64; no driver
+/// of ours has more than 32.
+#[test]
+fn the_first_word_of_a_ballot_is_not_all() {
+    let body = "let group = subgroupBallot(true);\n\
+                let bits = countOneBits(group);\n\
+                data[lane] = bits.x;\ndata[lane + 64u] = bits.x + bits.y + bits.z + bits.w;";
+    let source = format!(
+        "@group(0) @binding(0) var<storage, read_write> data: array<u32>;\n{}",
+        main(64, body)
+    );
+    let sums = |lanes: u32| {
+        let target = Target { lanes, ..MACHINE };
+        let all = run_on(&source, &[vec![0; 128]], (1, target), &Schedule::adversarial(1));
+        let all = all.expect("nothing is misused").remove(0);
+        (all[0], all[64])
+    };
+    assert_eq!(sums(32), (32, 32), "what every driver shows");
+    assert_eq!(sums(64), (32, 64), "half of them");
+}

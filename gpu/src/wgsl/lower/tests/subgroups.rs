@@ -30,8 +30,10 @@ fn lanes(expression: &str, threads: u32, lanes: u32, schedule: &Schedule) -> Vec
 
 #[test]
 fn operations_are_of_the_whole_subgroup_at_every_width() {
-    for width in [4, 8, 16, 32] {
-        for threads in [64, 64 + width / 2 + 1] {
+    for width in [4, 8, 16, 32, 64] {
+        // A subgroup of 64 lanes is there as a whole.
+        let odd = if width == 64 { 128 } else { 64 + width / 2 + 1 };
+        for threads in [64, odd] {
             for schedule in [Schedule::lockstep(), Schedule::adversarial(u64::from(width))] {
                 let v = |index: u32| 3 * index + 1;
                 let first = |index: u32| index / width * width;
@@ -54,12 +56,22 @@ fn operations_are_of_the_whole_subgroup_at_every_width() {
                 check("subgroupBroadcast(v, 2u)", &|i| {
                     if of_subgroup(i).len() > 2 { v(first(i) + 2) } else { 0 }
                 });
-                check("subgroupBallot((lane & 1u) == 1u).x", &|i| {
-                    of_subgroup(i)
-                        .filter(|at| (at - first(i)) % 2 == 1)
-                        .map(|at| 1 << (at - first(i)))
-                        .sum()
-                });
+                // Both words of 64 lanes.
+                check(
+                    "subgroupBallot((lane & 1u) == 1u).x ^ subgroupBallot(lane % 3u == 0u).y",
+                    &|i| {
+                        let bits = |wanted: &dyn Fn(u32) -> bool| {
+                            let lanes = of_subgroup(i).map(|at| at - first(i));
+                            lanes
+                                .filter(|lane| wanted(*lane))
+                                .map(|lane| 1_u64 << lane)
+                                .sum::<u64>()
+                        };
+                        let (odd, third) =
+                            (bits(&|lane| lane % 2 == 1), bits(&|lane| lane % 3 == 0));
+                        u32::try_from((odd & 0xffff_ffff) ^ (third >> 32)).unwrap_or(0)
+                    },
+                );
                 check("u32(subgroupAll(lane < size)) + 2u * u32(subgroupAny(lane == 1u))", &|_| 3);
                 check("subgroup * 100u + subgroups", &|i| {
                     100 * (i / width) + threads.div_ceil(width)
@@ -71,7 +83,7 @@ fn operations_are_of_the_whole_subgroup_at_every_width() {
 
 #[test]
 fn shuffles_read_other_lanes() {
-    for width in [4, 8, 16, 32] {
+    for width in [4, 8, 16, 32, 64] {
         let v = |index: u32| 3 * index + 1;
         let first = |index: u32| index / width * width;
         let check = |expression: &str, expected: &dyn Fn(u32) -> u32| {
