@@ -19,6 +19,7 @@ use super::foreign::ForeignProgram;
 use super::noted::Noted;
 use crate::artifact::{ARCHITECTURE, Artifact, Build};
 use crate::engine::{Arithmetic, DeviceInfo, EngineError, EngineKind, FloatAtomics, LoopLimit};
+use crate::mutation::Edit;
 use crate::ptx_host::{Geometry, PtxDevice};
 use crate::reduction::Reduction;
 use crate::stage::Language;
@@ -46,6 +47,8 @@ pub struct EmulatorOptions {
     pub lane_width: u32,
     /// The language of the kernels: what `nvcc` made of those in CUDA, or those in WGSL, which are lowered.
     pub language: Language,
+    /// A change of the kernels in WGSL: a mutant.
+    pub edit: Option<Edit>,
 }
 
 impl Default for EmulatorOptions {
@@ -59,6 +62,7 @@ impl Default for EmulatorOptions {
             launches: 1,
             lane_width: WARP,
             language: Language::Ptx,
+            edit: None,
         }
     }
 }

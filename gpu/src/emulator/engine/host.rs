@@ -152,7 +152,7 @@ impl EmulatorEngine {
     /// As [`programs::lowered`], or where there is no artifact.
     pub fn ptx(artifact: &Artifact, language: Language, lanes: u32) -> Result<String, EngineError> {
         match language {
-            Language::Wgsl => Ok(programs::lowered(artifact, lanes)?.ptx),
+            Language::Wgsl => Ok(programs::lowered(artifact, lanes, None)?.ptx),
             Language::Ptx => {
                 let failed = |message| EngineError::Compile { kernel: artifact.file(), message };
                 Ok(artifact.ptx().map_err(|error| failed(error.to_string()))?.to_owned())

@@ -8,6 +8,7 @@ use splatcheck_emulator::{Module, WARP};
 use super::{EmulatorEngine, EmulatorOptions};
 use crate::artifact::{Artifact, Channels};
 use crate::engine::{EngineError, FloatAtomics};
+use crate::mutation::Edit;
 use crate::reduction::Reduction;
 use crate::stage::Language;
 use crate::wgsl::Variant;
@@ -45,7 +46,8 @@ fn load(artifact: &Artifact, options: &EmulatorOptions) -> Result<Program, Engin
             (ptx.to_owned(), artifact.entry(), None, [0; 3])
         }
         Language::Wgsl => {
-            let PtxKernel { ptx, buffers, workgroup } = lowered(artifact, lane_width)?;
+            let PtxKernel { ptx, buffers, workgroup } =
+                lowered(artifact, lane_width, options.edit.as_ref())?;
             let entry = artifact.spec().map_or("", |row| row.text.name).to_owned();
             (ptx, entry, Some(buffers), workgroup)
         }
@@ -63,7 +65,11 @@ fn load(artifact: &Artifact, options: &EmulatorOptions) -> Result<Program, Engin
 ///
 /// # Errors
 /// [`EngineError::Compile`] where it is not WGSL or needs what the emulator does not have.
-pub(super) fn lowered(artifact: &Artifact, lanes: u32) -> Result<PtxKernel, EngineError> {
+pub(super) fn lowered(
+    artifact: &Artifact,
+    lanes: u32,
+    edit: Option<&Edit>,
+) -> Result<PtxKernel, EngineError> {
     let failed = |message| EngineError::Compile { kernel: artifact.file(), message };
     let row = artifact.spec().ok_or_else(|| failed("no stage has it".to_owned()))?;
     let size = match artifact.channels {
@@ -72,7 +78,10 @@ pub(super) fn lowered(artifact: &Artifact, lanes: u32) -> Result<PtxKernel, Engi
     };
     let reduction = artifact.reduction;
     let variant = Variant { size, reduction, atomics: FloatAtomics::Native };
-    let (source, files) = (row.source(variant), row.source_files(variant));
+    let (mut source, files) = (row.source(variant), row.source_files(variant));
+    if let Some(edit) = edit {
+        source = edit.apply(&source);
+    }
     let target = Target { lanes, zeros: false };
     lower(&source, &files, row.text.name, &HashMap::new(), target)
         .map_err(|error| failed(error.to_string()))
