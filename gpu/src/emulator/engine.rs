@@ -293,7 +293,10 @@ impl EmulatorEngine {
         let (memory, trace) = (&mut self.memory, &mut self.trace);
         let result = run_traced(module, entry, launch, memory, &followed, observers, trace);
         self.traces.push(self.trace.clone());
-        self.report = result.map_err(|error| noticed(&mut self.fault, error, String::new()))?;
+        self.report = result.map_err(|error| {
+            let text = error.to_string();
+            noticed(&mut self.fault, error, text)
+        })?;
         self.second_report = Report::default();
         Ok(())
     }
@@ -391,10 +394,8 @@ fn followed(schedule: &Schedule, decisions: &[Trace], made: &[Trace]) -> Schedul
     }
 }
 
-/// The error of a run, as engines tell it, with what else is known of its place; a misuse of the machine is
-/// kept.
-fn noticed(kept: &mut Option<Box<Fault>>, error: RunError, told: String) -> EngineError {
-    let text = error.to_string() + &told;
+/// The error of a run, as engines tell it, in these words; a misuse of the machine is kept.
+fn noticed(kept: &mut Option<Box<Fault>>, error: RunError, text: String) -> EngineError {
     let RunError::Program(fault) = error else {
         return match error {
             RunError::Launch(_) => EngineError::Input(text),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use splatcheck_gpu::{EngineKind, Setting};
+use splatcheck_gpu::Setting;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 
@@ -159,7 +159,7 @@ impl WgslArgs {
         let subject = SubjectArgs { channels, ..self.subject }.resolve(wanted)?;
         let named = !self.engine.is_empty();
         let mut engines = discovery.select(&self.engine).map_err(CliError::of)?;
-        let other = engines.iter().find(|found| !runs_wgsl(found));
+        let other = engines.iter().find(|found| !found.runs_wgsl());
         if let (Some(other), true) = (other, named) {
             return Err(CliError::new(format!(
                 "--engine {}: it runs no WGSL: name one of wgpu or wgsl-emulator ('splatcheck devices' shows \
@@ -167,12 +167,15 @@ impl WgslArgs {
                 other.spec.id()
             )));
         }
-        engines.retain(runs_wgsl);
+        engines.retain(Found::runs_wgsl);
         if engines.is_empty() {
             // Without a driver the emulator runs it, with subgroups of every size.
             let emulators = discovery.select(&[WGSL_EMULATOR.to_owned()]);
             engines = emulators.map_err(CliError::of)?;
         }
+        // What was looked for is told; that WGSL has no engine is not so.
+        let mut missing = discovery.missing_requested(named);
+        missing.retain(|one| !one.promised);
         let lanes = engines.iter().map(|found| found.info.lane_width).min().unwrap_or(1);
         let setting = self.reduced.setting(lanes)?;
         let run = provenance::of_wgsl(&kernel, (&self.file, &self.manifest), subject.seed());
@@ -183,7 +186,7 @@ impl WgslArgs {
             file: self.file,
             kernel,
             engines,
-            missing: discovery.missing_requested(named),
+            missing,
             subject,
             formulation,
             extra_roundings,
@@ -195,12 +198,6 @@ impl WgslArgs {
             detail: self.shown.detail(),
         })
     }
-}
-
-/// Whether an engine runs kernels in WGSL.
-fn runs_wgsl(found: &Found) -> bool {
-    let emulated = found.emulation().is_some_and(|emulation| emulation.wgsl_lanes.is_some());
-    emulated || found.info.kind == EngineKind::Wgpu
 }
 
 /// Carries out the plan.

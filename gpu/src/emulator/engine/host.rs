@@ -26,26 +26,28 @@ impl Names {
         self.0.clear();
     }
 
-    /// What else is known of the place of a misuse: the lines of the source and the array, where the program
-    /// is in WGSL. Its user has no PTX to look into.
+    /// An error in words. Of a program in WGSL it names the places in that, since its user has no PTX to look
+    /// into, and the array.
     pub(super) fn told(&self, error: &RunError, of: (&Program, &DeviceMemory)) -> String {
         let (program, memory) = of;
-        let RunError::Program(fault) = error else { return String::new() };
+        let mut told = error.to_string();
+        let RunError::Program(fault) = error else { return told };
         if program.bindings.is_none() {
-            return String::new();
+            return told;
         }
-        let origin = |line| program.module.origin(&program.entry, line);
-        let places: Vec<&str> = fault.lines().into_iter().filter_map(origin).collect();
-        let mut told = match places.as_slice() {
-            [] => String::new(),
-            places => format!(" (at {})", places.join(" and ")),
-        };
+        for line in fault.lines() {
+            let Some(place) = program.module.origin(&program.entry, line) else { continue };
+            let named = told
+                .replace(&format!("' line {line},"), &format!("' at {place},"))
+                .replace(&format!("at line {line} "), &format!("at {place} "));
+            told = if named == told { format!("{told} (line {line} is {place})") } else { named };
+        }
         let at = fault.address().and_then(|address| memory.buffer_at(address));
         if let Some((buffer, byte)) = at
             && let Some(name) = self.0.get(&buffer)
         {
             let bytes = memory.bytes(buffer);
-            told = format!("{told} (byte {byte} of {bytes} of '{name}')");
+            told = format!("{told} (byte {byte} of '{name}', which has {bytes})");
         }
         told
     }

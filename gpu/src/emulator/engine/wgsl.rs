@@ -113,3 +113,63 @@ fn entry(
     let module = on_machine(module, warp_of(lanes))?;
     Ok(Program { module, entry: name.clone(), bindings: Some(buffers), block: workgroup })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::EmulatorOptions;
+    use crate::stage::Language;
+    use crate::wgpu::ForeignRun;
+
+    /// What a program of one entry point does with buffers of these words.
+    fn run(source: &str, buffers: &[Vec<u32>]) -> Result<Vec<Vec<u32>>, EngineError> {
+        let language = Language::Wgsl;
+        let options = EmulatorOptions { language, ..EmulatorOptions::default() };
+        let mut engine = EmulatorEngine::open(options).expect("it is always there");
+        let program = program::Program::parse(source).expect("it is WGSL");
+        let entry = &program.entries[0];
+        let buffers_of_entry = (0..buffers.len()).collect();
+        let dispatch = ForeignDispatch {
+            entry,
+            workgroups: [1, 1, 1],
+            overrides: vec![("step".to_owned(), 2.0)],
+            buffers: buffers_of_entry,
+        };
+        let read = (0..buffers.len()).collect();
+        let dispatches = vec![dispatch.clone(), dispatch];
+        engine.run_wgsl(
+            &program,
+            &ForeignRun { buffers: buffers.to_vec(), dispatches, read, steps: 0 },
+        )
+    }
+
+    const HEAD: &str = "override step: u32;\n\
+        @group(0) @binding(3) var<storage, read_write> sums: array<u32>;\n\
+        @group(1) @binding(0) var<storage, read> rows: array<u32>;\n\
+        var<workgroup> row: array<u32, 64>;\n\
+        @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) lane: u32) {\n";
+
+    #[test]
+    fn dispatches_follow_one_another_over_their_buffers() {
+        let source = format!("{HEAD}  sums[lane] += step * rows[lane] + row[lane];\n}}\n");
+        let rows: Vec<u32> = (0..64).collect();
+        let all = run(&source, &[vec![1; 64], rows]).expect("nothing is misused");
+        let expected: Vec<u32> = (0..64).map(|lane| 1 + 4 * lane).collect();
+        assert_eq!(all[0], expected, "twice, with a step of 2");
+    }
+
+    #[test]
+    fn a_finding_names_the_places_and_the_array() {
+        let source =
+            format!("{HEAD}  row[lane] = 1u;\n  sums[lane] = row[lane ^ 32u] + rows[0];\n}}\n");
+        let buffers = [vec![0; 64], vec![0; 64]];
+        let text = run(&source, &buffers).expect_err("it races").to_string();
+        for part in ["at kernel.wgsl:7:", "write at kernel.wgsl:6:3 by block 0", "race on Shared"] {
+            assert!(text.contains(part), "no '{part}' in: {text}");
+        }
+        let source = format!("{HEAD}  sums[lane] = rows[lane + 1u];\n}}\n");
+        let text = run(&source, &buffers).expect_err("beyond the last").to_string();
+        let part = "(byte 256 of 'rows', which has 256)";
+        assert!(text.contains(part) && text.contains("at kernel.wgsl:6:"), "{text}");
+    }
+}

@@ -44,6 +44,12 @@ impl Found {
         self.emulation().is_some_and(|emulation| emulation.wgsl_lanes.is_some())
     }
 
+    /// Whether it runs kernels in WGSL: a driver of wgpu, or the emulator with those kernels.
+    #[must_use]
+    pub fn runs_wgsl(&self) -> bool {
+        self.is_named_only() || self.info.kind == EngineKind::Wgpu
+    }
+
     /// Whether this is the PTX emulator.
     fn is_emulated(&self) -> bool {
         self.emulation().is_some()
