@@ -15,7 +15,7 @@
 
 use crate::archive::Archive;
 use crate::reduction::{Ending, Kernel, Reduction, Setting};
-use crate::stage::{Sizes, StageSpec, Text};
+use crate::stage::{Language, Sizes, StageSpec, Text};
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
 use serde::{Deserialize, Serialize};
@@ -140,6 +140,19 @@ fn artifacts(spec: &'static StageSpec) -> Vec<Artifact> {
 }
 
 impl Artifact {
+    /// The kernel of the same stage and setting in a language. One in WGSL is compiled for the job's own number of
+    /// channels.
+    #[must_use]
+    pub fn written_in(self, language: Language, stage: &StageSpec, sizes: &Sizes) -> Self {
+        match language {
+            Language::Ptx => self,
+            Language::Wgsl => {
+                let size = stage.compiled_size(sizes);
+                Self { channels: self.channels.map(|_| Channels::Exactly(size)), ..self }
+            }
+        }
+    }
+
     /// The workload, whose folder the source and the compiled file lie in; empty for what every
     /// workload shares.
     #[must_use]

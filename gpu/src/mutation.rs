@@ -25,7 +25,8 @@ use crate::hazard::Hazard;
 use diffy::Patch;
 use include_dir::{Dir, include_dir};
 
-static WGSL: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kernels/wgsl");
+/// The kernels' files in WGSL.
+pub(crate) static WGSL: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/kernels/wgsl");
 
 /// A description and a diff.
 #[derive(Clone, Debug, PartialEq, Eq)]

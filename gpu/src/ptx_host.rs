@@ -1,4 +1,5 @@
-//! The host's side of a PTX kernel, once for every device that runs PTX: a job's arrays are uploaded
+//! The host's side of a kernel, once for every device that takes arrays as pointers (CUDA's driver, and the
+//! emulator, also of kernels in WGSL): a job's arrays are uploaded
 //! in the order of the kernel's parameters, outputs hold poison or what is added to, the kernel is
 //! launched, and the outputs come back by name.
 
@@ -48,6 +49,11 @@ pub(crate) trait PtxDevice {
     /// The kernels that it runs.
     fn build(&self) -> Build;
 
+    /// The language that they are written in.
+    fn language(&self) -> Language {
+        Language::Ptx
+    }
+
     /// An array with these words. An empty one may hold a word that no kernel reads.
     fn upload(&mut self, what: &str, words: &[u32]) -> Result<Self::Array, EngineError>;
 
@@ -59,7 +65,7 @@ pub(crate) trait PtxDevice {
     /// An array of so many words that a kernel is to write: whatever it leaves is noticed.
     fn poison(&mut self, what: &str, words: usize) -> Result<Self::Array, EngineError>;
 
-    /// Runs a kernel; its parameters are the record by value, the inputs, the outputs.
+    /// Runs a kernel; its parameters are the record, by value in PTX, the inputs, the outputs.
     fn launch(&mut self, job: &mut Prepared<Self::Array>) -> Result<(), EngineError>;
 
     /// The first so many words of an array.
@@ -99,7 +105,8 @@ impl PtxJob<'_> {
     ) -> Result<Prepared<D::Array>, EngineError> {
         let Self { stage, inputs, sizes, setting } = *self;
         let threshold = setting.map_or(0, |setting| setting.threshold);
-        let buffers = stage.ptx.buffers;
+        let language = device.language();
+        let buffers = stage.buffers(language);
         let mut read = Vec::with_capacity(buffers.inputs.len());
         for buffer in buffers.inputs {
             let words = buffer.pack(stage.inputs, sizes, inputs)?;
@@ -110,9 +117,12 @@ impl PtxJob<'_> {
             written.push(self.output(device, buffer)?);
         }
         Ok(Prepared {
-            artifact: device.build().artifact(stage, setting, sizes),
+            artifact: device
+                .build()
+                .artifact(stage, setting, sizes)
+                .written_in(language, stage, sizes),
             geometry: Geometry::new(stage, setting, sizes)?,
-            record: stage.record(inputs, sizes, threshold, Language::Ptx)?,
+            record: stage.record(inputs, sizes, threshold, language)?,
             inputs: read,
             outputs: written,
         })
@@ -141,8 +151,9 @@ impl PtxJob<'_> {
         let mut prepared = self.prepare(device)?;
         device.launch(&mut prepared)?;
         let Self { stage, sizes, .. } = *self;
+        let buffers = stage.buffers(device.language());
         let mut outputs = Tensors::new();
-        for (buffer, array) in stage.ptx.buffers.outputs.iter().zip(&prepared.outputs) {
+        for (buffer, array) in buffers.outputs.iter().zip(&prepared.outputs) {
             let count = buffer.words(stage.outputs, sizes);
             let words = device.download(buffer.name, array, count)?;
             let unpacked = buffer.unpack(stage.outputs, sizes, &words, &mut outputs);

@@ -244,6 +244,15 @@ pub struct StageSpec {
 }
 
 impl StageSpec {
+    /// How its arrays lie in the buffers of a language's kernels.
+    #[must_use]
+    pub fn buffers(&self, language: Language) -> Buffers {
+        match language {
+            Language::Wgsl => self.wgsl.buffers,
+            Language::Ptx => self.ptx.buffers,
+        }
+    }
+
     /// Whether the stage adds up what its lanes have, so that its kernel depends on the reduction.
     #[must_use]
     pub fn accumulates(&self) -> bool {

@@ -6,11 +6,16 @@
 //! in `kernels/wgsl` are therefore not complete programs.
 
 pub(crate) mod guard;
+pub mod lower;
 pub mod program;
 
+use std::borrow::Cow;
+
 use crate::engine::FloatAtomics;
+use crate::mutation::WGSL as KERNELS;
 use crate::reduction::{Ending, InMemory, OfWorkgroup, Reduction};
 use crate::stage::{Buffer, Role, StageSpec};
+use lower::SourceFile;
 
 /// What is compiled into a kernel beside its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,14 +100,30 @@ impl StageSpec {
     /// The complete program of one variant: constants, bindings, shared texts, kernel.
     #[must_use]
     pub fn source(&self, variant: Variant) -> String {
+        self.parts(variant).join("\n")
+    }
+
+    /// The files of [`Self::source`], each with its first line there.
+    #[must_use]
+    pub fn source_files(&self, variant: Variant) -> Vec<SourceFile> {
+        let mut first = 1;
+        let file = |part: &Cow<'static, str>| {
+            let name = file_of(part).unwrap_or_else(|| "declarations of the stage.wgsl".to_owned());
+            let file = SourceFile { name, first };
+            first += u32::try_from(part.matches('\n').count() + 1).unwrap_or(u32::MAX);
+            file
+        };
+        self.parts(variant).iter().map(file).collect()
+    }
+
+    /// What is written for the variant, and the files behind it.
+    fn parts(&self, variant: Variant) -> Vec<Cow<'static, str>> {
         let mut text = self.constants(variant);
         for (number, binding) in self.bindings().iter().enumerate() {
             text.push_str(&declaration(number, binding, variant.atomics));
         }
-        let mut add = |part: &str| {
-            text.push('\n');
-            text.push_str(part);
-        };
+        let mut parts = vec![Cow::Owned(text)];
+        let mut add = |part: &'static str| parts.push(Cow::Borrowed(part));
         self.wgsl.shared.iter().for_each(|part| add(part));
         if let Some(reduction) = variant.reduction {
             match reduction.row().in_memory {
@@ -137,7 +158,7 @@ impl StageSpec {
         }
         let own = self.wgsl.own.iter().find(|(reduction, _)| Some(*reduction) == variant.reduction);
         add(own.map_or(self.wgsl.kernel, |(_, kernel)| kernel));
-        text
+        parts
     }
 
     fn constants(&self, variant: Variant) -> String {
@@ -152,6 +173,19 @@ impl StageSpec {
         let of_text = self.text.constants.iter();
         sizes.chain(of_text.map(|(name, value)| format!("const {name} = {value};\n"))).collect()
     }
+}
+
+/// The file of the kernels that has a text, by its path from their folder.
+fn file_of(text: &str) -> Option<String> {
+    let mut folders = vec![&KERNELS];
+    while let Some(folder) = folders.pop() {
+        let same = |file: &&include_dir::File<'_>| file.contents() == text.as_bytes();
+        if let Some(file) = folder.files().find(same) {
+            return file.path().to_str().map(str::to_owned);
+        }
+        folders.extend(folder.dirs());
+    }
+    None
 }
 
 fn binding(buffer: &Buffer, access: Access) -> Binding {

@@ -16,12 +16,14 @@ use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, ArtifactError, sha256};
 use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::source_lines::{Origin, SourceLine, SourceLines};
+use splatcheck_gpu::stage::Language;
 use splatcheck_gpu::{EngineError, Setting};
 use splatcheck_judge::campaign::once::once;
 use splatcheck_judge::campaign::{Fault, Finding, Item, Place};
 use splatcheck_judge::engines::Emulation;
 use splatcheck_judge::work_budget::WorkBudget;
 use splatcheck_judge::workload::{CaseError, Job};
+use std::borrow::Cow;
 use std::mem::discriminant;
 
 /// One job under one setting, with the emulator opened for it.
@@ -236,7 +238,7 @@ pub fn describe(fault: &Fault) -> String {
 /// The artifact that the emulator runs for a job.
 #[must_use]
 pub fn artifact(emulation: Emulation, job: &Job, setting: Option<Setting>) -> Artifact {
-    emulation.build().artifact(job.stage.spec(), setting, &job.sizes)
+    emulation.artifact(job.stage.spec(), setting, &job.sizes)
 }
 
 /// The lines of a user's PTX that have a part in a misuse, each with the line of CUDA that it was compiled
@@ -255,7 +257,7 @@ pub fn places_of(kernel: &UserKernel, fault: &Misuse) -> Vec<Place> {
 /// A program that runs.
 struct Ptx<'a> {
     file: String,
-    text: &'a str,
+    text: Cow<'a, str>,
     /// The lines of CUDA that it was compiled from, as far as they are known.
     lines: SourceLines,
     /// Whether it is of this program's own sources, whose text is at hand.
@@ -268,21 +270,29 @@ impl<'a> Ptx<'a> {
         kernel: Option<&'a UserKernel>,
         job: &Job,
         setting: Option<Setting>,
-    ) -> Result<Self, ArtifactError> {
+    ) -> Result<Self, RecordError> {
         if let Some(kernel) = kernel {
             return Ok(Self::of_user(kernel.to_string(), kernel.ptx()));
         }
-        Self::of_artifact(&artifact(emulation, job, setting))
+        let artifact = artifact(emulation, job, setting);
+        match emulation.language() {
+            Language::Ptx => Ok(Self::of_artifact(&artifact)?),
+            Language::Wgsl => {
+                let text = emulation.program(&artifact).map_err(RecordError::Open)?;
+                let (file, lines) = (artifact.standard_entry(), SourceLines::in_text(&text));
+                Ok(Self { file, text: Cow::Owned(text), lines, ours: false })
+            }
+        }
     }
 
     /// A user's, which may hold line information.
     fn of_user(file: String, text: &'a str) -> Self {
-        Self { file, text, lines: SourceLines::in_text(text), ours: false }
+        Self { file, text: Cow::Borrowed(text), lines: SourceLines::in_text(text), ours: false }
     }
 
     fn of_artifact(artifact: &Artifact) -> Result<Ptx<'static>, ArtifactError> {
         let lines = SourceLines::of(artifact).unwrap_or_default();
-        Ok(Ptx { file: artifact.file(), text: artifact.ptx()?, lines, ours: true })
+        Ok(Ptx { file: artifact.file(), text: Cow::Borrowed(artifact.ptx()?), lines, ours: true })
     }
 
     /// Lines of the PTX with their numbers, each with the line of CUDA that it was compiled from and,

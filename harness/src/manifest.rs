@@ -85,7 +85,7 @@ pub use types::{
     Argument, Bits, Contents, Language, Launch, Manifest, Number, Parameter, Scalar, Shape, Slot,
     Start,
 };
-pub use wgsl::{Given, Unfit, WgslBindError, WgslEngine, WgslKernel};
+pub use wgsl::{Given, Unfit, WgslBindError, WgslEngine, WgslKernel, WgslMachine};
 
 use splatcheck_judge::io::Problem;
 

@@ -1,5 +1,5 @@
-//! A user's program in WGSL on its way to the engines: every engine of wgpu is a process of its own, which
-//! reads the program and its manifest from files.
+//! A user's program in WGSL on its way to the engines: every engine, of wgpu or the emulator, is a process of
+//! its own, which reads the program and its manifest from files.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,11 +7,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, Work};
+use splatcheck_gpu::{
+    DeviceInfo, EmulatorEngine, Engine, EngineError, Reduction, Stage, Support, Tensors, Work,
+};
 
-use crate::manifest::{Manifest, WgslBindError, WgslEngine, WgslKernel};
+use crate::manifest::{Manifest, WgslBindError, WgslEngine, WgslKernel, WgslMachine};
+use splatcheck_judge::engines::drivers::ENGINE;
 use splatcheck_judge::engines::serve::open_wgpu;
-use splatcheck_judge::engines::{EngineProcess, Found, Limits, Program};
+use splatcheck_judge::engines::{Emulation, EngineProcess, Found, Limits, Program};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::workload::{NOTE_PREFIX, Notes};
 
@@ -49,7 +52,7 @@ pub fn kernel(source: &str, manifest: &str) -> Result<Arc<WgslKernel>, WgslError
     Ok(WgslKernel::new(Manifest::parse_wgsl(manifest)?, source)?)
 }
 
-/// A child's engine: wgpu's, with the program of these files.
+/// A child's engine with the program of these files: the emulator, where the environment says so, else wgpu's.
 ///
 /// # Errors
 /// Why it does not open; the files were read before, so that they are at fault only if they changed.
@@ -64,7 +67,18 @@ pub fn open(
     };
     let kernel = kernel(&text(program)?, &text(manifest)?);
     let kernel = kernel.map_err(|error| EngineError::Input(error.to_string()))?;
-    Ok(Box::new(WgslEngine::new(open_wgpu(adapter)?, kernel)))
+    let machine = match emulation() {
+        Some(emulation) => {
+            WgslMachine::Emulator(Box::new(EmulatorEngine::open(emulation.options())?))
+        }
+        None => WgslMachine::Wgpu(Box::new(open_wgpu(adapter)?)),
+    };
+    Ok(Box::new(WgslEngine::new(machine, kernel)))
+}
+
+/// The emulation that this process was started for.
+fn emulation() -> Option<Emulation> {
+    std::env::var(ENGINE).ok()?.parse().ok()
 }
 
 impl UserWgsl {

@@ -124,11 +124,21 @@ impl Block {
 
     /// Completes the barrier if every thread that has not exited waits at one. False if some
     /// thread is elsewhere.
-    pub(super) fn release(&mut self, code: &[Instruction]) -> Result<bool, Stuck> {
+    pub(super) fn release(&mut self, kernel: &Kernel) -> Result<bool, Stuck> {
+        let code = &kernel.code;
         let part = |pc: u32| code[pc as usize].op.barrier().is_some_and(|b| b.count != SINK);
         let elsewhere = |f: &super::warp::Fragment| f.state != State::AtBarrier || part(f.pc);
         if self.finished() || self.waiting().any(|(_, f)| elsewhere(f)) {
             return Ok(false);
+        }
+        let exited: u32 = self.warps.iter().map(|warp| warp.exited.count_ones()).sum();
+        if kernel.uniform
+            && exited > 0
+            && let Some((warp, fragment)) = self.waiting().next()
+        {
+            let kind = FaultKind::MissedBarrier { exited };
+            let trouble = Trouble::new(kind, fragment.lanes);
+            return Err(Stuck { trouble, warp, pc: fragment.pc });
         }
         let barrier = self.agreed(code)?;
         let result = barrier.reduction.map(|reduction| {

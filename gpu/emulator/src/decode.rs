@@ -83,6 +83,13 @@ impl Module {
         self.kernels.get(kernel).map_or_else(BTreeMap::new, |kernel| kernel.departures())
     }
 
+    /// The place in its source that a line of a kernel was made from (`file.cu:81`, `file.wgsl:81:5`); `None`
+    /// where the PTX does not say.
+    #[must_use]
+    pub fn origin(&self, kernel: &str, line: u32) -> Option<&str> {
+        self.kernels.get(kernel)?.origins.get(&line).map(String::as_str)
+    }
+
     /// Bytes of each parameter of a kernel; `None` if there is no such kernel.
     #[must_use]
     pub fn parameter_sizes(&self, kernel: &str) -> Option<Vec<u32>> {
@@ -214,6 +221,7 @@ fn kernel<'a>(
         max_threads: entry.max_threads,
         shared,
         local: called.local(),
+        uniform: source.uniform,
         fences: code.iter().any(|i| i.op.orders_warps()),
         code,
         predicates: counts.predicates,

@@ -147,6 +147,18 @@ impl Fault {
         }
     }
 
+    /// The address that it is about, in global memory.
+    #[must_use]
+    pub fn address(&self) -> Option<u64> {
+        match &self.kind {
+            FaultKind::OutOfBounds { space: Space::Global, address, .. }
+            | FaultKind::Misaligned { space: Space::Global, address, .. }
+            | FaultKind::PoisonOutput { address } => Some(*address),
+            FaultKind::Race(race) => (race.space == Space::Global).then_some(race.address),
+            _ => None,
+        }
+    }
+
     /// The lines of the PTX source that have a part in it, each once, its own first.
     #[must_use]
     pub fn lines(&self) -> Vec<u32> {
@@ -167,6 +179,9 @@ impl Fault {
             | FaultKind::UniformBranchDiverged
             | FaultKind::BarrierNumber { .. }
             | FaultKind::BarrierCount { .. }
+            | FaultKind::MissedBarrier { .. }
+            | FaultKind::MissingLanes { .. }
+            | FaultKind::Index { .. }
             | FaultKind::Trap { .. }
             | FaultKind::Budget { .. }
             | FaultKind::Time { .. } => {}
@@ -248,6 +263,23 @@ pub enum FaultKind {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A barrier that every thread of the block must reach, and some have exited.
+    MissedBarrier {
+        /// How many have.
+        exited: u32,
+    },
+    /// What every lane of a warp must execute together, and some do not.
+    MissingLanes {
+        /// Those that have exited.
+        missing: u32,
+    },
+    /// An index that is not below the number of an array's elements.
+    Index {
+        /// The index.
+        index: u32,
+        /// The number of elements.
+        count: u32,
+    },
     /// The kernel ended itself: `trap`, or an assertion that does not hold.
     Trap {
         /// Whether it was an assertion of CUDA.
@@ -321,7 +353,7 @@ pub const TIME_LIMIT: &str = "time limit";
 pub const BUDGET: &str = "budget";
 
 /// What each kind of misuse is told by, in its words as they are printed.
-const TOLD_BY: [(&str, &str); 19] = [
+const TOLD_BY: [(&str, &str); 22] = [
     (" are out of bounds", "out of bounds"),
     (" are misaligned", "misaligned"),
     ("the address was never written", POISON),
@@ -334,6 +366,9 @@ const TOLD_BY: [(&str, &str); 19] = [
     ("other lanes of the warp are at the barrier of line ", "barrier"),
     ("a barrier that not all lanes of the warp reach", "barrier"),
     (" is above 15", "barrier"),
+    ("a barrier that every thread must reach", "barrier"),
+    ("an operation that every lane must reach", MISSING),
+    (" is beyond an array of ", "out of bounds"),
     ("a barrier for ", "barrier"),
     ("an assertion does not hold", "trap"),
     ("the kernel executes trap", "trap"),
@@ -350,12 +385,15 @@ pub fn observer_of(text: &str) -> Option<&'static str> {
     TOLD_BY.iter().find(|(words, _)| text.contains(words)).map(|(_, observer)| *observer)
 }
 
+/// [`FaultKind::observer`] of lanes that do not come.
+const MISSING: &str = "missing lanes";
+
 /// [`FaultKind::observer`] of a mask, and [`Fault::observer`] of what a shuffle read outside its own.
 const WARP_MASK: &str = "warp mask";
 
 impl FaultKind {
     /// The names of all kinds.
-    pub const NAMES: [&'static str; 17] = [
+    pub const NAMES: [&'static str; 20] = [
         "out-of-bounds",
         "misaligned",
         "poison-address",
@@ -368,6 +406,9 @@ impl FaultKind {
         "divergent-barrier",
         "barrier-number",
         "barrier-count",
+        "missed-barrier",
+        "missing-lanes",
+        "index",
         "trap",
         "deadlock",
         "budget",
@@ -391,6 +432,9 @@ impl FaultKind {
             Self::DivergentBarrier { .. } => "divergent-barrier",
             Self::BarrierNumber { .. } => "barrier-number",
             Self::BarrierCount { .. } => "barrier-count",
+            Self::MissedBarrier { .. } => "missed-barrier",
+            Self::MissingLanes { .. } => "missing-lanes",
+            Self::Index { .. } => "index",
             Self::Trap { .. } => "trap",
             Self::Deadlock { .. } => "deadlock",
             Self::Budget { .. } => "budget",
@@ -408,7 +452,8 @@ impl FaultKind {
     #[must_use]
     pub fn observer(&self) -> &'static str {
         match self {
-            Self::OutOfBounds { .. } => "out of bounds",
+            Self::OutOfBounds { .. } | Self::Index { .. } => "out of bounds",
+            Self::MissingLanes { .. } => MISSING,
             Self::Misaligned { .. } => "misaligned",
             Self::PoisonAddress
             | Self::PoisonBranch
@@ -419,6 +464,7 @@ impl FaultKind {
             Self::UniformBranchDiverged => "uniform branch",
             Self::DivergentBarrier { .. }
             | Self::BarrierNumber { .. }
+            | Self::MissedBarrier { .. }
             | Self::BarrierCount { .. } => "barrier",
             Self::Trap { .. } => "trap",
             Self::Deadlock { .. } => "deadlock",
@@ -460,6 +506,17 @@ impl fmt::Display for FaultKind {
             Self::BarrierNumber { number } => write!(f, "barrier {number} is above 15"),
             Self::BarrierCount { count, why } => {
                 write!(f, "a barrier for {count} threads: {why}")
+            }
+            Self::MissedBarrier { exited } => write!(
+                f,
+                "a barrier that every thread must reach: {exited} threads of the block have exited"
+            ),
+            Self::MissingLanes { missing } => write!(
+                f,
+                "an operation that every lane must reach: lanes {missing:#010x} have exited"
+            ),
+            Self::Index { index, count } => {
+                write!(f, "index {index} is beyond an array of {count} elements")
             }
             Self::Trap { assertion: true } => f.write_str("an assertion does not hold"),
             Self::Trap { assertion: false } => f.write_str("the kernel executes trap"),
@@ -557,6 +614,9 @@ mod tests {
             FaultKind::DivergentBarrier { other_line: None },
             FaultKind::BarrierNumber { number: 16 },
             FaultKind::BarrierCount { count: 33, why: "no multiple of 32" },
+            FaultKind::MissedBarrier { exited: 192 },
+            FaultKind::MissingLanes { missing: 6 },
+            FaultKind::Index { index: 70, count: 64 },
             FaultKind::Trap { assertion: true },
             FaultKind::Trap { assertion: false },
             FaultKind::Deadlock { waiting: vec![1, 2] },

@@ -54,6 +54,9 @@ pub(super) struct Kernel {
     /// Bytes of local memory of a thread.
     pub(super) local: u32,
     pub(super) code: Vec<Instruction>,
+    /// Whether every lane must reach what waits for lanes (`.pragma "uniform"`): its barriers and what the
+    /// lanes of a warp execute together.
+    pub(super) uniform: bool,
     /// Whether there are fences in it, or barriers of a part of the block: what orders warps
     /// otherwise than all at once.
     pub(super) fences: bool,
@@ -462,6 +465,8 @@ pub(super) enum RareControl {
     Nothing,
     /// `trap`, or an assertion of CUDA that does not hold.
     Trap { assertion: bool },
+    /// `trap.index`: where a word is not below a count.
+    Index { index: Slot, count: u32 },
     /// Instructions that the launch has executed, into 64 bits.
     Counter(Slot),
 }

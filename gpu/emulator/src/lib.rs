@@ -45,7 +45,7 @@
 //!   through arithmetic and shuffles, and is reported where it decides an address, a branch, a
 //!   mask, or reaches global memory. A buffer read back with poison left is an error;
 //! - writes to a buffer that is an input ([`DeviceMemory::upload_input`]);
-//! - accesses out of bounds (every buffer is alone in a window of addresses) or misaligned;
+//! - accesses out of bounds, and indices beyond an array (every buffer is alone in a window of addresses) or misaligned;
 //! - asynchronous copies that are read before their thread has waited for them;
 //! - `trap`, and assertions that do not hold.
 //!
@@ -57,6 +57,12 @@
 //!
 //! A fault of the kernel, a launch that does not fit and a defect of the emulator are different
 //! types: [`RunError`].
+//!
+//! # Beside PTX
+//! Kernels lowered from WGSL say what PTX cannot: `trap.index.u32 a, count` ends a run where `a` is not below
+//! `count`; `ex2.wgsl.f32`, `lg2.wgsl.f32` and `rsqrt.wgsl.f32` have WGSL's bounds; in a module with
+//! `.pragma "uniform"` every thread must reach a barrier, and every lane what a warp executes together, at one
+//! place and before any has exited.
 //!
 //! # What is not modelled
 //! Recursion and indirect calls, textures, tensor cores, functions of f16, clusters, accesses that

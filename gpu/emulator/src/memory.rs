@@ -198,6 +198,21 @@ impl DeviceMemory {
         self.push(Segment { input: Some(name.into()), ..Segment::of(bytes) })
     }
 
+    /// The buffer that an address is in, if it is one of these, and the byte of it.
+    #[must_use]
+    pub fn buffer_at(&self, address: u64) -> Option<(Buffer, u64)> {
+        let index = usize::try_from(address >> WINDOW_BITS).ok()?.checked_sub(1)?;
+        let is_buffer = index > 0 && index < self.segments.len();
+        let byte = address & ((1 << WINDOW_BITS) - 1);
+        is_buffer.then(|| (Buffer::of_index(index), byte))
+    }
+
+    /// Bytes of a buffer.
+    #[must_use]
+    pub fn bytes(&self, buffer: Buffer) -> u64 {
+        self.segment_at(buffer).map_or(0, |segment| segment.bytes)
+    }
+
     /// A buffer of `bytes` that were never written.
     pub fn allocate(&mut self, bytes: usize) -> Buffer {
         self.push(Segment::uninitialized(bytes))

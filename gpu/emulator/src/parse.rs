@@ -170,13 +170,15 @@ pub(super) struct Function<'a> {
     pub(super) problems: Vec<Problem>,
 }
 
-/// A place in CUDA source that a `.loc` names.
+/// A place in the source that a `.loc` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Origin {
     /// The line of the `.loc`: those that follow are of this place.
     ptx: u32,
     file: u32,
     line: u32,
+    /// 0 where it is not told.
+    column: u32,
 }
 
 /// A source as written.
@@ -197,15 +199,21 @@ pub(super) struct Source<'a> {
     origins: Vec<Origin>,
     /// Names of source files by number.
     files: HashMap<u32, &'a str>,
+    /// `.pragma "uniform"`, which no compiler of CUDA writes.
+    pub(super) uniform: bool,
 }
 
 impl Source<'_> {
-    /// The CUDA file and line of a PTX line of a function that begins at `first`.
+    /// The file and line of a PTX line of a function that begins at `first`.
     pub(super) fn origin(&self, first: u32, line: u32) -> Option<String> {
         let after = self.origins.partition_point(|origin| origin.ptx <= line);
         let origin = self.origins[..after].last().filter(|o| o.ptx >= first && o.line > 0)?;
         let file = self.files.get(&origin.file)?;
-        Some(format!("{}:{}", file.rsplit(['/', '\\']).next().unwrap_or(file), origin.line))
+        let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        // A line of WGSL has more than one operation of a kind; CUDA's columns are the compiler's guess.
+        let column = name.ends_with(".wgsl").then_some(origin.column).filter(|&column| column > 0);
+        let column = column.map_or_else(String::new, |column| format!(":{column}"));
+        Some(format!("{name}:{}{column}", origin.line))
     }
 }
 
@@ -224,6 +232,7 @@ pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
         operands,
         origins: Vec::new(),
         files: HashMap::new(),
+        uniform: false,
     };
     let mut module = Source::default();
     while let Some(token) = parser.peek() {
@@ -264,6 +273,7 @@ pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
     module.operands = parser.operands;
     module.origins = parser.origins;
     module.files = parser.files;
+    module.uniform = parser.uniform;
     Ok(module)
 }
 
@@ -275,6 +285,7 @@ struct Parser<'t, 'a> {
     operands: Vec<Operand<'a>>,
     origins: Vec<Origin>,
     files: HashMap<u32, &'a str>,
+    uniform: bool,
 }
 
 impl<'a> Parser<'_, 'a> {
@@ -377,14 +388,19 @@ impl<'a> Parser<'_, 'a> {
             Token::Number(text) => text.parse().ok(),
             Token::Word(_) | Token::Text(_) | Token::Mark(_) => None,
         };
+        if let [Located { token: Token::Word(".pragma"), .. }, what, ..] = rest {
+            self.uniform |= what.token == Token::Text("uniform");
+        }
         if let [Located { token: Token::Word(name), .. }, first, second, ..] = rest
             && let Some(file) = number(first.token)
         {
             match (*name, second.token) {
                 (".file", Token::Text(path)) => drop(self.files.insert(file, path)),
                 (".loc", token) => {
-                    if let Some(cuda) = number(token) {
-                        self.origins.push(Origin { ptx: line, file, line: cuda });
+                    if let Some(of_source) = number(token) {
+                        let column = rest.get(3).and_then(|third| number(third.token));
+                        let column = column.unwrap_or(0);
+                        self.origins.push(Origin { ptx: line, file, line: of_source, column });
                     }
                 }
                 _ => {}

@@ -12,7 +12,7 @@ use super::ir::{
     Arithmetic, Control, Instruction, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot,
     SpecialRegister, SyncKind, Synchronization,
 };
-use super::lanes::{Active, LANES};
+use super::lanes::{Active, Bits, LANES};
 use super::machine::Machine;
 use super::mix::mix;
 use super::part_barrier;
@@ -182,7 +182,7 @@ fn exited(machine: &mut Machine<'_>, block: &mut Block, at: usize) -> Result<(),
     if warp.fragments.iter().any(|fragment| fragment.state != State::Ready) {
         let lanes = warp.exited;
         order(machine, block, at, lanes, Scope::Block);
-        sync::exit(&mut block.warps[at], &machine.kernel.code)?;
+        sync::exit(&mut block.warps[at], machine.kernel)?;
         part_barrier::settle(block, at, &machine.kernel.code)?;
     }
     Ok(())
@@ -196,6 +196,7 @@ fn rare_control(warp: &mut Warp, op: &RareControl, executed: u64) -> Result<(), 
         RareControl::Trap { assertion } => {
             Err(Trouble::new(FaultKind::Trap { assertion: *assertion }, warp.on.bits))
         }
+        RareControl::Index { index, count } => beyond(warp, *index, *count),
         RareControl::Counter(d) => {
             warp.registers.b64.set(*d, &warp.on, &[executed; LANES], 0);
             if let Some(beside) = &mut warp.registers.beside {
@@ -204,6 +205,19 @@ fn rare_control(warp: &mut Warp, op: &RareControl, executed: u64) -> Result<(), 
             Ok(())
         }
     }
+}
+
+/// Whether an active lane has an index that is not below a count.
+fn beyond(warp: &Warp, index: Slot, count: u32) -> Result<(), Box<Trouble>> {
+    let poison = warp.registers.words.poison(index) & warp.on.bits;
+    if poison != 0 {
+        return Err(Trouble::new(FaultKind::PoisonAddress, poison));
+    }
+    let indices = warp.registers.words.get(index);
+    let above = |lane: &usize| indices[*lane] >= count;
+    let Some(first) = Bits(warp.on.bits).find(above) else { return Ok(()) };
+    let lanes = Bits(warp.on.bits).filter(above).fold(0, |all, lane| all | 1 << lane);
+    Err(Trouble::new(FaultKind::Index { index: indices[first], count }, lanes))
 }
 
 /// The active lanes wait for others, ask about them or order their memory.
@@ -221,12 +235,12 @@ fn synchronize(
             if sync.kind == SyncKind::Barrier {
                 order(machine, block, at, active | block.warps[at].exited, Scope::Block);
             }
-            let warp = &mut block.warps[at];
-            if active == running.lanes && sync::at_once(warp, sync, running.pc)? {
+            let (warp, uniform) = (&mut block.warps[at], machine.kernel.uniform);
+            if active == running.lanes && sync::at_once(warp, sync, running.pc, uniform)? {
                 return Ok(Next::Advance);
             }
             put_down(warp, running, active);
-            sync::arrive(warp, active, running.pc, sync, &machine.kernel.code)?;
+            sync::arrive(warp, active, running.pc, sync, machine.kernel)?;
             Ok(Next::Down)
         }
         Synchronization::ActiveMask(d) => {

@@ -7,9 +7,7 @@
 //! bar.warp.sync.
 
 use super::fault::{FaultKind, Trouble};
-use super::ir::{
-    Instruction, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode,
-};
+use super::ir::{Kernel, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode};
 use super::lanes::{Active, Bits, LANES};
 use super::registers::Registers;
 use super::shadow::number::Word;
@@ -26,15 +24,17 @@ struct Part {
     pc: u32,
 }
 
-/// Executes `sync` at `pc` at once if all active lanes give one mask and are all it waits for.
+/// Executes `sync` at `pc` at once if all active lanes give one mask and are all it waits for:
+/// `every_lane` also for those that have exited.
 #[inline(always)]
-pub(super) fn at_once(warp: &mut Warp, sync: &Sync, pc: u32) -> Outcome<bool> {
+pub(super) fn at_once(warp: &mut Warp, sync: &Sync, pc: u32, every_lane: bool) -> Outcome<bool> {
     let lanes = warp.on.bits;
     let (members, uniform) = uniform(&warp.registers, &warp.on, sync.members);
     if warp.registers.words.poison(sync.members) & lanes != 0 {
         return Err(Trouble::new(FaultKind::PoisonControl, lanes));
     }
-    if !uniform || members & warp.live() != lanes {
+    let awaited = if every_lane { warp.existing } else { warp.live() };
+    if !uniform || members & awaited != lanes {
         return Ok(false);
     }
     let operands = sync.operands;
@@ -106,15 +106,17 @@ fn usual(warp: &mut Warp, mode: ShuffleMode, operands: &SyncOperands) -> bool {
 }
 
 /// Lanes have exited: those that waited for them alone go on.
-pub(super) fn exit(warp: &mut Warp, code: &[Instruction]) -> Outcome<()> {
+pub(super) fn exit(warp: &mut Warp, kernel: &Kernel) -> Outcome<()> {
     let waits = |fragment: &Fragment| match fragment.state {
         State::AtSync { members } if members & warp.exited != 0 => {
-            Some((code[fragment.pc as usize].op.sync()?.kind, members))
+            Some((kernel.code[fragment.pc as usize].op.sync()?.kind, members, fragment.pc))
         }
         State::AtSync { .. } | State::Ready | State::AtBarrier => None,
     };
     let waiting: Vec<_> = warp.fragments.iter().filter_map(waits).collect();
-    waiting.into_iter().try_for_each(|(kind, members)| complete(warp, kind, members, code))
+    waiting
+        .into_iter()
+        .try_for_each(|(kind, members, pc)| complete(warp, kind, members, (kernel, pc)))
 }
 
 /// `lanes` arrive at `sync` at `pc`, parted by mask; whoever is complete goes on.
@@ -123,7 +125,7 @@ pub(super) fn arrive(
     lanes: u32,
     pc: u32,
     sync: &Sync,
-    code: &[Instruction],
+    kernel: &Kernel,
 ) -> Outcome<()> {
     let masks = *warp.registers.words.get(sync.members);
     let mut rest = lanes;
@@ -135,16 +137,27 @@ pub(super) fn arrive(
             return Err(Trouble::new(FaultKind::NotInOwnMask { members }, same & !members));
         }
         warp.fragments.push(Fragment { pc, lanes: same, state: State::AtSync { members } });
-        complete(warp, sync.kind, members, code)?;
+        complete(warp, sync.kind, members, (kernel, pc))?;
     }
     Ok(())
 }
 
-/// Executes the instruction of `kind` for `members` if all of them that have not exited have arrived.
-fn complete(warp: &mut Warp, kind: SyncKind, members: u32, code: &[Instruction]) -> Outcome<()> {
+/// Executes the instruction of `kind` for `members` if all of them that have not exited have arrived: at `pc`,
+/// where the kernel wants every lane to reach the same.
+fn complete(
+    warp: &mut Warp,
+    kind: SyncKind,
+    members: u32,
+    (kernel, pc): (&Kernel, u32),
+) -> Outcome<()> {
+    let missing = members & warp.existing & warp.exited;
+    if kernel.uniform && missing != 0 {
+        return Err(Trouble::new(FaultKind::MissingLanes { missing }, members & warp.live()));
+    }
     let meets = |fragment: &Fragment| {
-        let sync = code[fragment.pc as usize].op.sync()?;
-        let waits = fragment.state == (State::AtSync { members });
+        let sync = kernel.code[fragment.pc as usize].op.sync()?;
+        let here = fragment.pc == pc || !kernel.uniform;
+        let waits = here && fragment.state == (State::AtSync { members });
         (waits && sync.kind == kind).then_some(sync.operands)
     };
     let parts: Vec<Part> = warp

@@ -49,7 +49,7 @@ impl Machine<'_> {
     pub(super) fn release(&mut self, block: &mut Block) -> Result<(), RunError> {
         block.publish_of_exited(self.memory);
         let code = &self.kernel.code;
-        match block.release(code) {
+        match block.release(self.kernel) {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.stuck(block, block.deadlock(code)).into()),
             Err(stuck) => Err(self.stuck(block, stuck).into()),

@@ -1,6 +1,9 @@
 //! The engine that runs the CUDA kernels' PTX without a GPU.
 
+mod host;
+mod programs;
 mod runs;
+mod wgsl;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,8 +19,12 @@ use super::foreign::ForeignProgram;
 use super::noted::Noted;
 use crate::artifact::{ARCHITECTURE, Artifact, Build};
 use crate::engine::{Arithmetic, DeviceInfo, EngineError, EngineKind, FloatAtomics, LoopLimit};
-use crate::ptx_host::{Geometry, Prepared, PtxDevice};
+use crate::mutation::Edit;
+use crate::ptx_host::{Geometry, PtxDevice};
 use crate::reduction::Reduction;
+use crate::stage::Language;
+use host::Names;
+use programs::Program;
 
 /// Which artifacts run, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +43,12 @@ pub struct EmulatorOptions {
     /// keep their values; what comes out of the last is the run's. Where a time leaves the variables as they
     /// were at first, the next would do the same and is left out.
     pub launches: u32,
-    /// Lanes of a warp: a power of two up to 64, see [`Module::with_lane_width`].
+    /// Lanes of a warp: a power of two up to 64, see [`Module::with_lane_width`]; of WGSL, 4 to 64.
     pub lane_width: u32,
+    /// The language of the kernels: what `nvcc` made of those in CUDA, or those in WGSL, which are lowered.
+    pub language: Language,
+    /// A change of the kernels in WGSL: a mutant.
+    pub edit: Option<Edit>,
 }
 
 impl Default for EmulatorOptions {
@@ -50,6 +61,8 @@ impl Default for EmulatorOptions {
             time: None,
             launches: 1,
             lane_width: WARP,
+            language: Language::Ptx,
+            edit: None,
         }
     }
 }
@@ -60,8 +73,8 @@ impl Default for EmulatorOptions {
 pub struct EmulatorEngine {
     info: DeviceInfo,
     options: EmulatorOptions,
-    modules: BTreeMap<Artifact, Module>,
-    replaced: BTreeMap<Replaced, Replacement>,
+    programs: BTreeMap<Artifact, Program>,
+    replaced: BTreeMap<Replaced, Program>,
     foreign: BTreeMap<Replaced, Arc<dyn ForeignProgram>>,
     /// Warp instructions of a launch on any job, and for each along the longest side of its arrays;
     /// never more than the observers' budget.
@@ -83,17 +96,13 @@ pub struct EmulatorEngine {
     /// The limit of the run that is made now.
     limit: Option<TimeLimit>,
     noted: Noted,
+    names: Names,
+    /// The entry points of a user's program in WGSL, by name and constants.
+    entries: BTreeMap<(String, String), Program>,
 }
 
 /// Stage and reduction of the artifacts that are not run.
 pub(super) type Replaced = (&'static str, Option<Reduction>);
-
-/// A program that runs in an artifact's place.
-#[derive(Debug)]
-struct Replacement {
-    module: Module,
-    entry: String,
-}
 
 impl EmulatorEngine {
     /// Opens the emulator and runs the probe on it.
@@ -102,21 +111,28 @@ impl EmulatorEngine {
     /// [`EngineError::Compile`] for an artifact that is missing, was changed or does not parse;
     /// [`EngineError::Input`] for a warp size that no machine has.
     pub fn open(options: EmulatorOptions) -> Result<Self, EngineError> {
-        let backend = if options.fast_math { "emulator-fast" } else { "emulator" };
+        let (backend, arithmetic) = match (options.language, options.fast_math) {
+            (Language::Ptx, false) => ("emulator", Arithmetic::Cuda),
+            (Language::Ptx, true) => ("emulator-fast", Arithmetic::CudaFast),
+            (Language::Wgsl, _) => ("emulator-wgsl", Arithmetic::Wgsl),
+        };
         let mut engine = Self {
             info: DeviceInfo {
-                adapter: format!("PTX emulator, {ARCHITECTURE}"),
+                adapter: match options.language {
+                    Language::Ptx => format!("PTX emulator, {ARCHITECTURE}"),
+                    Language::Wgsl => "WGSL emulator".to_owned(),
+                },
                 driver: format!("splatcheck-gpu {}", env!("CARGO_PKG_VERSION")),
                 backend: backend.to_owned(),
                 kind: EngineKind::Emulator,
-                arithmetic: if options.fast_math { Arithmetic::CudaFast } else { Arithmetic::Cuda },
+                arithmetic,
                 lane_width: options.lane_width,
                 float_atomics: FloatAtomics::Native,
                 exp_of_zero_is_one: false,
                 loop_limit: LoopLimit::NotMeasured,
             },
             options,
-            modules: BTreeMap::new(),
+            programs: BTreeMap::new(),
             replaced: BTreeMap::new(),
             foreign: BTreeMap::new(),
             budget_by_size: None,
@@ -131,6 +147,8 @@ impl EmulatorEngine {
             unwritten: false,
             limit: None,
             noted: Noted::default(),
+            names: Names::default(),
+            entries: BTreeMap::new(),
         };
         engine.info.exp_of_zero_is_one = engine.probe()?;
         Ok(engine)
@@ -155,39 +173,6 @@ impl EmulatorEngine {
     /// many more for each along the longest side of its arrays. [`Self::set_budget`] is never exceeded.
     pub fn set_budget_by_size(&mut self, any_job: u64, every_element: u64) {
         self.budget_by_size = Some([any_job, every_element]);
-    }
-
-    /// Runs the entry point of another program in place of the artifacts of a stage and reduction,
-    /// for every number of channels. It must take the
-    /// artifacts' parameters; a difference in their number or sizes is an error of the launch.
-    ///
-    /// # Errors
-    /// [`EngineError::Compile`] where the program does not parse or has no such entry point.
-    pub fn replace(
-        &mut self,
-        stage: &'static str,
-        reduction: Option<Reduction>,
-        ptx: &str,
-        entry: &str,
-    ) -> Result<(), EngineError> {
-        let failed = |message| EngineError::Compile { kernel: entry.to_owned(), message };
-        let module = Module::parse(ptx).map_err(|e| failed(e.to_string()))?;
-        if let Some(refusal) = module.refusal(entry) {
-            return Err(failed(refusal.to_string()));
-        }
-        if !module.kernels().any(|kernel| kernel == entry) {
-            return Err(failed(format!("the program has no entry point {entry}")));
-        }
-        let module = on_machine(module, self.options.lane_width)?;
-        let kernel = Replacement { module, entry: entry.to_owned() };
-        self.replaced.insert((stage, reduction), kernel);
-        self.coverage.retain(|ran, _| (ran.stage, ran.reduction) != (stage, reduction));
-        Ok(())
-    }
-
-    /// Runs the artifacts again in place of every program of [`Self::replace`].
-    pub fn restore(&mut self) {
-        self.replaced.clear();
     }
 
     /// Takes out what all launches so far executed of each artifact, or of the program in its place,
@@ -249,13 +234,9 @@ impl EmulatorEngine {
         geometry: Geometry,
         arguments: Vec<Argument>,
     ) -> Result<(), EngineError> {
-        let own;
-        let (module, entry) = match self.replaced.get(&(artifact.stage, artifact.reduction)) {
-            Some(kernel) => (&kernel.module, &kernel.entry),
-            None => {
-                own = artifact.entry();
-                (loaded(&mut self.modules, &artifact, self.options.lane_width)?, &own)
-            }
+        let program = match self.replaced.get(&(artifact.stage, artifact.reduction)) {
+            Some(program) => program,
+            None => programs::loaded(&mut self.programs, &artifact, &self.options)?,
         };
         let Geometry { grid: [x, y], block } = geometry;
         let launch = Launch { grid: [x, y, 1], block: [block, 1, 1], dynamic_shared: 0, arguments };
@@ -271,11 +252,22 @@ impl EmulatorEngine {
             true => (Schedule::lockstep(), &mut no_trace),
             false => (followed(schedule, &self.decisions, &self.traces), &mut self.trace),
         };
-        let result = run_traced(module, entry, &launch, memory, &followed, observers, trace);
+        let result = run_traced(
+            &program.module,
+            &program.entry,
+            &launch,
+            memory,
+            &followed,
+            observers,
+            trace,
+        );
         if !second {
             self.traces.push(self.trace.clone());
         }
-        let report = result.map_err(|error| noticed(&mut self.fault, error))?;
+        let report = result.map_err(|error| {
+            let told = self.names.told(&error, (program, &self.memory));
+            noticed(&mut self.fault, error, told)
+        })?;
         self.count(artifact, &report)?;
         if second {
             self.second_report = report;
@@ -301,7 +293,10 @@ impl EmulatorEngine {
         let (memory, trace) = (&mut self.memory, &mut self.trace);
         let result = run_traced(module, entry, launch, memory, &followed, observers, trace);
         self.traces.push(self.trace.clone());
-        self.report = result.map_err(|error| noticed(&mut self.fault, error))?;
+        self.report = result.map_err(|error| {
+            let text = error.to_string();
+            noticed(&mut self.fault, error, text)
+        })?;
         self.second_report = Report::default();
         Ok(())
     }
@@ -336,6 +331,7 @@ impl EmulatorEngine {
     pub(super) fn begin_anew(&mut self) {
         self.memory = DeviceMemory::new();
         self.traces.clear();
+        self.names.clear();
         self.limit = self.options.time.map(TimeLimit::from_now);
     }
 
@@ -371,9 +367,12 @@ impl EmulatorEngine {
         }
     }
 
-    /// Whether exp(+-0) is exactly 1. The probe's entry point takes the arguments, their number and
-    /// the results.
+    /// Whether exp(+-0) is exactly 1. The entry point in PTX takes the arguments, their number and the
+    /// results; that in WGSL has bindings.
     fn probe(&mut self) -> Result<bool, EngineError> {
+        if self.options.language == Language::Wgsl {
+            return self.probe_wgsl();
+        }
         let Build { fast_math } = self.build();
         let artifact = Artifact { stage: "probe", reduction: None, channels: None, fast_math };
         let one = 1.0_f32.to_bits();
@@ -395,9 +394,8 @@ fn followed(schedule: &Schedule, decisions: &[Trace], made: &[Trace]) -> Schedul
     }
 }
 
-/// The error of a run, as engines tell it; a misuse of the machine is kept.
-fn noticed(kept: &mut Option<Box<Fault>>, error: RunError) -> EngineError {
-    let text = error.to_string();
+/// The error of a run, as engines tell it, in these words; a misuse of the machine is kept.
+fn noticed(kept: &mut Option<Box<Fault>>, error: RunError, text: String) -> EngineError {
     let RunError::Program(fault) = error else {
         return match error {
             RunError::Launch(_) => EngineError::Input(text),
@@ -407,65 +405,6 @@ fn noticed(kept: &mut Option<Box<Fault>>, error: RunError) -> EngineError {
     let ends = !matches!(fault.kind, FaultKind::Time { .. });
     *kept = Some(fault);
     if ends { EngineError::Device(text) } else { EngineError::NoEnd(text) }
-}
-
-fn loaded<'a>(
-    modules: &'a mut BTreeMap<Artifact, Module>,
-    artifact: &Artifact,
-    lane_width: u32,
-) -> Result<&'a Module, EngineError> {
-    match modules.entry(*artifact) {
-        Entry::Occupied(loaded) => Ok(loaded.into_mut()),
-        Entry::Vacant(place) => Ok(place.insert(on_machine(load(artifact)?, lane_width)?)),
-    }
-}
-
-fn on_machine(module: Module, lane_width: u32) -> Result<Module, EngineError> {
-    module.with_lane_width(lane_width).map_err(|e| EngineError::Input(e.to_string()))
-}
-
-fn load(artifact: &Artifact) -> Result<Module, EngineError> {
-    let failed = |message| EngineError::Compile { kernel: artifact.file(), message };
-    let ptx = artifact.ptx().map_err(|e| failed(e.to_string()))?;
-    Module::parse(ptx).map_err(|e| failed(e.to_string()))
-}
-
-impl PtxDevice for EmulatorEngine {
-    type Array = Buffer;
-
-    fn build(&self) -> Build {
-        Build { fast_math: self.options.fast_math }
-    }
-
-    fn upload(&mut self, _what: &str, words: &[u32]) -> Result<Buffer, EngineError> {
-        Ok(self.memory.upload(bytemuck::cast_slice(words)))
-    }
-
-    fn upload_input(&mut self, what: &str, words: &[u32]) -> Result<Buffer, EngineError> {
-        Ok(EmulatorEngine::upload_input(self, what, bytemuck::cast_slice(words)))
-    }
-
-    fn poison(&mut self, _what: &str, words: usize) -> Result<Buffer, EngineError> {
-        Ok(self.memory.allocate(4 * words))
-    }
-
-    fn launch(&mut self, job: &mut Prepared<Buffer>) -> Result<(), EngineError> {
-        let mut arguments = Vec::with_capacity(1 + job.inputs.len() + job.outputs.len());
-        if !job.record.is_empty() {
-            arguments.push(Argument::bytes(bytemuck::cast_slice(&job.record)));
-        }
-        arguments.extend(job.inputs.iter().chain(&job.outputs).copied().map(Argument::from));
-        self.execute(job.artifact, job.geometry, arguments)
-    }
-
-    fn download(
-        &mut self,
-        what: &str,
-        from: &Buffer,
-        _words: usize,
-    ) -> Result<Vec<u32>, EngineError> {
-        self.read_back(what, *from).map(|bytes| bytemuck::pod_collect_to_vec(&bytes))
-    }
 }
 
 #[cfg(test)]

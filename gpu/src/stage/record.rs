@@ -4,7 +4,7 @@ use super::{Sizes, StageSpec};
 use crate::tensor::{TensorError, Tensors};
 
 /// A kernel language, where records differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Language {
     /// A uniform buffer.
     Wgsl,

@@ -137,11 +137,11 @@ fn check(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::tensor::Data;
 
-    fn inputs(keys: &[u32], values: usize, rows: usize) -> Tensors {
+    pub(crate) fn inputs(keys: &[u32], values: usize, rows: usize) -> Tensors {
         let mut tensors = Tensors::new();
         let count = keys.len();
         let mut array = |name, shape: &[usize], data| {

@@ -6,6 +6,7 @@
 
 mod drivers;
 mod exact;
+mod machine;
 mod on_device;
 mod scene;
 

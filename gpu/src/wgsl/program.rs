@@ -154,7 +154,7 @@ impl Program {
 }
 
 /// A program as the compiler sees it.
-fn validated(source: &str) -> Result<(Module, ModuleInfo), ProgramError> {
+pub(super) fn validated(source: &str) -> Result<(Module, ModuleInfo), ProgramError> {
     let module = parse_str(source).map_err(|error| {
         let labels: Vec<_> = error.labels().map(|(_, words)| words.to_owned()).collect();
         let notes = error.notes().map(ToOwned::to_owned);

@@ -5,6 +5,7 @@ mod features;
 mod planted;
 mod project;
 mod robust;
+mod wgsl;
 mod width;
 
 use splatcheck_emulator::{Report, Schedule};

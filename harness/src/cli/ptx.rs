@@ -192,6 +192,7 @@ impl PtxArgs {
         let setting = self.judged.reduced.setting(WARP)?;
         let emulation = |order: Order| Emulation {
             fast_math: self.judged.fast_math,
+            wgsl_lanes: None,
             launches: self.launches.unwrap_or(1),
             order,
         };

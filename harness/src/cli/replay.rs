@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
-use splatcheck_gpu::{EngineKind, Reduction, Setting};
+use splatcheck_gpu::{Reduction, Setting};
 
 use super::command::{CasesLeftOut, CommandPlan, ProgramArgs};
 use super::contender::contender;
@@ -138,7 +138,7 @@ impl Recorded {
         }
         let emulation: Option<Emulation> = self.engine.as_ref().and_then(|id| id.parse().ok());
         let name = match emulation {
-            Some(emulation) => Some(emulation.family().to_owned()),
+            Some(emulation) => Some(emulation.family()),
             None => self.engine.clone(),
         };
         let names: Vec<String> = name.into_iter().collect();
@@ -308,9 +308,9 @@ impl Recorded {
     ) -> Result<Outcome, CliError> {
         let stage = self.stage.ok_or_else(|| CliError::new("splatcheck.stage is missing"))?;
         let engines = self.engines(plan)?;
-        if let Some(other) = engines.iter().find(|found| found.info.kind != EngineKind::Wgpu) {
+        if let Some(other) = engines.iter().find(|found| !found.runs_wgsl()) {
             return Err(CliError::new(format!(
-                "--engine {}: the reproducer's kernel is WGSL: name an engine of wgpu",
+                "--engine {}: the reproducer's kernel is WGSL: name an engine of wgpu or wgsl-emulator",
                 other.spec.id()
             )));
         }

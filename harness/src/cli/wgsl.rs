@@ -1,4 +1,4 @@
-//! `splatcheck wgsl`: judges a user's own kernel in WGSL on every engine of wgpu.
+//! `splatcheck wgsl`: judges a user's own kernel in WGSL on every engine of wgpu, or on the emulator.
 
 mod engines;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use splatcheck_gpu::{EngineKind, Setting};
+use splatcheck_gpu::Setting;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 
@@ -32,6 +32,7 @@ use super::{paths, provenance};
 use crate::manifest::WgslKernel;
 use crate::user_wgsl::{self, UserWgsl};
 use splatcheck_judge::campaign::EngineReport;
+use splatcheck_judge::engines::drivers::WGSL_EMULATOR;
 use splatcheck_judge::engines::repeated::Repeats;
 use splatcheck_judge::engines::{Discovery, Found, Limits, Missing};
 use splatcheck_judge::gate::{Evidence, sarif};
@@ -50,7 +51,8 @@ pub struct WgslArgs {
     /// source tree, and `gpu/tests/kernels/packed_backward.toml` is an example
     #[arg(long, value_name = "FILE")]
     pub manifest: PathBuf,
-    /// Use this engine only, by its id or its family ('lavapipe'); repeatable [default: all of wgpu]
+    /// Use this engine only, by its id or its family ('lavapipe', 'wgsl-emulator'); repeatable [default: all of
+    /// wgpu, and the emulator where there is none]
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
     /// What it is run on.
@@ -157,20 +159,23 @@ impl WgslArgs {
         let subject = SubjectArgs { channels, ..self.subject }.resolve(wanted)?;
         let named = !self.engine.is_empty();
         let mut engines = discovery.select(&self.engine).map_err(CliError::of)?;
-        let other = engines.iter().find(|found| found.info.kind != EngineKind::Wgpu);
+        let other = engines.iter().find(|found| !found.runs_wgsl());
         if let (Some(other), true) = (other, named) {
             return Err(CliError::new(format!(
-                "--engine {}: it runs no WGSL: name one of wgpu ('splatcheck devices' shows them)",
+                "--engine {}: it runs no WGSL: name one of wgpu or wgsl-emulator ('splatcheck devices' shows \
+                 them)",
                 other.spec.id()
             )));
         }
-        engines.retain(|found| found.info.kind == EngineKind::Wgpu);
+        engines.retain(Found::runs_wgsl);
         if engines.is_empty() {
-            return Err(CliError::new(
-                "no engine of wgpu on this machine, so nothing was judged: run tests/setup to install \
-                 drivers, and 'splatcheck devices' to see what is missing",
-            ));
+            // Without a driver the emulator runs it, with subgroups of every size.
+            let emulators = discovery.select(&[WGSL_EMULATOR.to_owned()]);
+            engines = emulators.map_err(CliError::of)?;
         }
+        // What was looked for is told; that WGSL has no engine is not so.
+        let mut missing = discovery.missing_requested(named);
+        missing.retain(|one| !one.promised);
         let lanes = engines.iter().map(|found| found.info.lane_width).min().unwrap_or(1);
         let setting = self.reduced.setting(lanes)?;
         let run = provenance::of_wgsl(&kernel, (&self.file, &self.manifest), subject.seed());
@@ -181,7 +186,7 @@ impl WgslArgs {
             file: self.file,
             kernel,
             engines,
-            missing: discovery.missing_requested(named),
+            missing,
             subject,
             formulation,
             extra_roundings,

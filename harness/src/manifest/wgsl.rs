@@ -1,5 +1,5 @@
 //! A manifest together with a program in WGSL: on a case its buffers are made, its dispatches run one after
-//! another on an engine of wgpu, and its outputs come back as the stage's.
+//! another on an engine of wgpu or on the emulator, and its outputs come back as the stage's.
 
 mod bind;
 mod plan;
@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use splatcheck_gpu::wgsl::program::Program;
 use splatcheck_gpu::{
-    Data, DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, WgpuEngine, Work,
+    Data, DeviceInfo, EmulatorEngine, Engine, EngineError, Reduction, Stage, Support, Tensors,
+    WgpuEngine, Work,
 };
 
 use super::values::outputs;
@@ -67,10 +68,13 @@ impl WgslKernel {
     }
 
     /// Runs on the inputs of a job.
-    fn run(&self, engine: &mut WgpuEngine, inputs: &Tensors) -> Result<Tensors, EngineError> {
+    fn run(&self, machine: &mut WgslMachine, inputs: &Tensors) -> Result<Tensors, EngineError> {
         let symbols = Symbols::of(self.manifest.kind, inputs, &self.manifest.sizes)?;
         let plan = Plan::new(self, &symbols, inputs)?;
-        let read = engine.run_foreign(&self.program, &plan.run)?;
+        let read = match machine {
+            WgslMachine::Wgpu(engine) => engine.run_foreign(&self.program, &plan.run)?,
+            WgslMachine::Emulator(engine) => engine.run_wgsl(&self.program, &plan.run)?,
+        };
         let mut held = Vec::new();
         for (words, (array, number)) in read.into_iter().zip(&plan.held) {
             if array.is_written() {
@@ -84,24 +88,36 @@ impl WgslKernel {
     }
 }
 
-/// An engine of wgpu with a user's program in the place of its own kernels.
+/// What runs programs in WGSL.
+#[derive(Debug)]
+pub enum WgslMachine {
+    /// A driver.
+    Wgpu(Box<WgpuEngine>),
+    /// The emulator.
+    Emulator(Box<EmulatorEngine>),
+}
+
+/// An engine with a user's program in the place of its own kernels.
 #[derive(Debug)]
 pub struct WgslEngine {
-    engine: WgpuEngine,
+    machine: WgslMachine,
     kernel: Arc<WgslKernel>,
 }
 
 impl WgslEngine {
     /// The engine with a program.
     #[must_use]
-    pub fn new(engine: WgpuEngine, kernel: Arc<WgslKernel>) -> Self {
-        Self { engine, kernel }
+    pub fn new(machine: WgslMachine, kernel: Arc<WgslKernel>) -> Self {
+        Self { machine, kernel }
     }
 }
 
 impl Engine for WgslEngine {
     fn info(&self) -> &DeviceInfo {
-        self.engine.info()
+        match &self.machine {
+            WgslMachine::Wgpu(engine) => engine.info(),
+            WgslMachine::Emulator(engine) => engine.info(),
+        }
     }
 
     fn supports(&self, _: Stage, _: Option<Reduction>) -> Support {
@@ -116,9 +132,9 @@ impl Engine for WgslEngine {
     /// An engine has all outputs of a stage: those that the kernel does not return are zeros, which nobody
     /// may compare.
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        let Self { engine, kernel } = self;
+        let Self { machine, kernel } = self;
         let mut one = |job: &Work<'_>| -> Result<Tensors, EngineError> {
-            let mut outputs = kernel.run(engine, job.inputs)?;
+            let mut outputs = kernel.run(machine, job.inputs)?;
             let sizes = stage.sizes(job.inputs)?;
             for port in stage.spec().outputs {
                 if outputs.find(port.name).is_none() {

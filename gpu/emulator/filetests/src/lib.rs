@@ -3,7 +3,7 @@
 //!
 //! This crate finds the files and reads what they expect. It runs nothing, so that the emulator
 //! (`gpu/emulator/tests/filetests.rs`) and a CUDA device (`gpu/tests/filetests_on_cuda.rs`) are
-//! held to the same files.
+//! held to the same files, but for those that begin with `wgsl_`: what they have no driver takes.
 //!
 //! # Format
 //! Lines of a file that begin with `// ` and one of these words say what is expected:
@@ -62,6 +62,12 @@ impl Filetest {
     #[must_use]
     pub fn tolerance(&self, kernel: &str) -> Tolerance {
         Tolerance::of(self.kernel_text(kernel))
+    }
+
+    /// Whether it is of what the emulator has beside PTX, for kernels in WGSL: no driver takes it.
+    #[must_use]
+    pub fn is_of_wgsl(&self) -> bool {
+        self.name.starts_with("wgsl_")
     }
 
     /// The text of a kernel: from its name to the next kernel.

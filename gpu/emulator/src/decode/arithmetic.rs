@@ -274,8 +274,12 @@ impl Decoder<'_, '_> {
         approximate: bool,
         rounding: Option<Rounding>,
     ) -> DecodedArithmetic {
-        use Approximation::{Ex2, Lg2, Rcp, Rsqrt, Sqrt};
+        use Approximation::{Ex2, Ex2Wgsl, Lg2, Lg2Wgsl, Rcp, Rsqrt, RsqrtWgsl, Sqrt};
+        let wgsl = !approximate && rounding.is_none() && self.take("wgsl");
         let op = match (self.mnemonic, approximate, rounding) {
+            ("ex2", false, None) if wgsl => FloatUnary::Approximate(Ex2Wgsl),
+            ("lg2", false, None) if wgsl => FloatUnary::Approximate(Lg2Wgsl),
+            ("rsqrt", false, None) if wgsl => FloatUnary::Approximate(RsqrtWgsl),
             ("neg", false, None) => FloatUnary::Negate,
             ("abs", false, None) => FloatUnary::Abs,
             ("ex2", true, None) => FloatUnary::Approximate(Ex2),

@@ -72,6 +72,9 @@ impl Decoder<'_, '_> {
                 Ok((Op::Control(Control::Exit), InstructionClass::Control))
             }
             "trap" => {
+                if self.take("index") {
+                    return self.trap_index();
+                }
                 self.expect_operands(0)?;
                 let op = Control::Rare(RareControl::Trap { assertion: false });
                 Ok((Op::Control(op), InstructionClass::Control))
@@ -92,6 +95,21 @@ impl Decoder<'_, '_> {
             }
             _ => Err(self.unknown()),
         }
+    }
+
+    /// `trap.index.u32 a, count`, which PTX has not: no index goes beyond an array unseen.
+    fn trap_index(&mut self) -> Decoded {
+        self.expect_operands(2)?;
+        let count = match self.operand(1)? {
+            Operand::Integer(count) => u32::try_from(*count).ok(),
+            _ => None,
+        };
+        let count = count.ok_or_else(|| self.error("expected a count as the last"))?;
+        if self.take_type()? != "u32" {
+            return Err(self.unknown());
+        }
+        let op = Control::Rare(RareControl::Index { index: self.word(0)?, count });
+        Ok((Op::Control(op), InstructionClass::Integer))
     }
 
     fn require_sync(&mut self) -> Parsed<()> {

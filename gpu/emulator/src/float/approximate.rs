@@ -9,6 +9,12 @@
 //! Bounds: PTX ISA 8.4, ex2 (relative 2^-22), lg2 (absolute 2^-22 for operands in 0.5..2, relative
 //! 2^-22 elsewhere), rcp (1 ulp), sqrt (relative 2^-23), rsqrt (relative 2^-22.9), div.approx and
 //! div.full (2 ulp).
+//!
+//! WGSL ("Accuracy of Concrete Floating Point Expressions"): exp2 and exp 3 + 2|x| ulp, log2 and log
+//! absolute 2^-21 for operands in 0.5..2 and 3 ulp elsewhere, inverseSqrt 2 ulp. Its exp is
+//! ex2.wgsl(x log2(e)) and its log is lg2.wgsl(x) ln(2): in units of 2^-24 of the result, the product adds
+//! 1 to what it rounds and 0.25 for the constant. That is at most 1.25 |x| for exp, which leaves 3 for
+//! ex2.wgsl, and 1.25 for log, which leaves 1.7 for lg2.wgsl.
 
 use super::super::ir::Approximation;
 use super::super::mix::mix;
@@ -27,11 +33,11 @@ pub enum ApproximationMode {
 #[inline(always)]
 pub(in super::super) fn exact(op: Approximation, a: f32, b: f32) -> f64 {
     match op {
-        Approximation::Ex2 => exp2(f64::from(a)),
-        Approximation::Lg2 => log2(f64::from(a)),
+        Approximation::Ex2 | Approximation::Ex2Wgsl => exp2(f64::from(a)),
+        Approximation::Lg2 | Approximation::Lg2Wgsl => log2(f64::from(a)),
         Approximation::Rcp => 1.0 / f64::from(a),
         Approximation::Sqrt => f64::from(a).sqrt(),
-        Approximation::Rsqrt => 1.0 / f64::from(a).sqrt(),
+        Approximation::Rsqrt | Approximation::RsqrtWgsl => 1.0 / f64::from(a).sqrt(),
         Approximation::Div => {
             // PTX ISA, "div": for divisors in 2^126..2^128 the result is zero, or NaN for an
             // infinite dividend.
@@ -65,6 +71,8 @@ pub(in super::super) fn perturbed(op: Approximation, a: f32, b: f32, seed: u64) 
     if special || nearest.abs() < 2.0 * f32::MIN_POSITIVE { nearest } else { chosen }
 }
 
+/// 2^-24: no more than a unit in the last place, relative to the number.
+const RELATIVE_24: f64 = RELATIVE_22 / 4.0;
 /// 2^-22.
 const RELATIVE_22: f64 = 1.0 / (1 << 22) as f64;
 /// 2^-22.9, rounded down.
@@ -78,6 +86,15 @@ fn bound(op: Approximation, a: f32, exact: f64) -> f64 {
     let ulp = f64::from_bits(magnitude.to_bits() & (0x7ff << 52)) / 8_388_608.0;
     match op {
         Approximation::Ex2 => magnitude * RELATIVE_22,
+        Approximation::Ex2Wgsl => magnitude * (3.0 * RELATIVE_24),
+        Approximation::RsqrtWgsl => magnitude * (2.0 * RELATIVE_24),
+        Approximation::Lg2Wgsl => {
+            if a > 0.5 && a < 2.0 {
+                RELATIVE_22
+            } else {
+                magnitude * (1.7 * RELATIVE_24)
+            }
+        }
         Approximation::Lg2 => {
             if a > 0.5 && a < 2.0 {
                 RELATIVE_22
@@ -177,7 +194,10 @@ pub(in super::super) fn log2(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const ALL: [Approximation; 7] = [
+    const ALL: [Approximation; 10] = [
+        Approximation::Ex2Wgsl,
+        Approximation::Lg2Wgsl,
+        Approximation::RsqrtWgsl,
         Approximation::Ex2,
         Approximation::Lg2,
         Approximation::Rcp,
@@ -192,7 +212,7 @@ mod tests {
         let bits = mix(sample);
         let fraction = |bits: u64| 1.0 + (bits & 0xffff) as f32 / 65536.0;
         let power = |bits: u64| f32::powi(2.0, i32::try_from(bits % 80).unwrap_or(0) - 40);
-        if op == Approximation::Ex2 {
+        if matches!(op, Approximation::Ex2 | Approximation::Ex2Wgsl) {
             return [160.0 * (bits & 0xff_ffff) as f32 / 16_777_216.0 - 80.0, 0.0];
         }
         [fraction(bits) * power(bits >> 16), fraction(bits >> 32) * power(bits >> 48)]
@@ -210,6 +230,10 @@ mod tests {
             Approximation::Rcp => (1.0 / x, ulp(1.0 / x)),
             Approximation::Sqrt => relative(x.sqrt(), -23.0),
             Approximation::Rsqrt => relative(1.0 / x.sqrt(), -22.9),
+            Approximation::Ex2Wgsl => (x.exp2(), 3.0 * ulp(x.exp2())),
+            Approximation::Lg2Wgsl if x > 0.5 && x < 2.0 => (x.log2(), (-22.0_f64).exp2()),
+            Approximation::Lg2Wgsl => (x.log2(), 3.0 * ulp(x.log2())),
+            Approximation::RsqrtWgsl => (1.0 / x.sqrt(), 2.0 * ulp(1.0 / x.sqrt())),
             Approximation::Div | Approximation::DivFull => (x / y, 2.0 * ulp(x / y)),
         }
     }

@@ -242,6 +242,10 @@ pub(crate) enum Approximation {
     Rcp,
     Sqrt,
     Rsqrt,
+    /// As WGSL bounds them.
+    Ex2Wgsl,
+    Lg2Wgsl,
+    RsqrtWgsl,
     /// Binary.
     Div,
     DivFull,

@@ -32,6 +32,9 @@ impl Op {
             Self::Control(Control::Rare(RareControl::Counter(d))) => {
                 visit(Role::Writes, File::B64, d);
             }
+            Self::Control(Control::Rare(RareControl::Index { index, .. })) => {
+                visit(Role::Reads, File::Word, index);
+            }
             Self::Control(
                 Control::Branch { .. }
                 | Control::Exit

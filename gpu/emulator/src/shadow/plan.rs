@@ -137,11 +137,11 @@ fn binary(op: FloatBinary) -> Option<(Function, Accuracy)> {
 /// The function of an approximate instruction.
 fn approximated(f: Approximation) -> Function {
     match f {
-        Approximation::Ex2 => Function::Exp2,
-        Approximation::Lg2 => Function::Log2,
+        Approximation::Ex2 | Approximation::Ex2Wgsl => Function::Exp2,
+        Approximation::Lg2 | Approximation::Lg2Wgsl => Function::Log2,
         Approximation::Rcp => Function::Reciprocal,
         Approximation::Sqrt => Function::Root,
-        Approximation::Rsqrt => Function::ReciprocalRoot,
+        Approximation::Rsqrt | Approximation::RsqrtWgsl => Function::ReciprocalRoot,
         Approximation::Div | Approximation::DivFull => Function::Quotient,
     }
 }

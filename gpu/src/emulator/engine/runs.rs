@@ -50,7 +50,7 @@ impl EmulatorEngine {
     }
 
     /// Launches a row on every job with every one of its settings.
-    fn run_row(
+    pub(super) fn run_row(
         &mut self,
         row: &'static StageSpec,
         work: &[Work<'_>],

@@ -2,6 +2,7 @@
 
 mod clock;
 mod loops;
+mod machine;
 mod onto;
 mod project;
 
@@ -57,7 +58,7 @@ fn assert_gradients(found: &RasterGradients, expected: &RasterGradients, context
     assert_same("v_colors", &found.v_colors, &expected.v_colors, context);
 }
 
-fn assert_forward(engine: &mut WgpuEngine, inputs: &[RasterInputs], context: &str) {
+pub(super) fn assert_forward(engine: &mut impl Engine, inputs: &[RasterInputs], context: &str) {
     let jobs: Vec<_> = inputs.iter().collect();
     let results = engine.rasterize(&jobs).expect("the forward stage runs");
     assert_eq!(results.len(), inputs.len(), "one result a job");
@@ -86,7 +87,7 @@ fn settings_of(at: usize, job: &BackwardInputs, all: &[Setting]) -> Vec<Setting>
     all.iter().filter(has).copied().collect()
 }
 
-fn assert_backward(engine: &mut WgpuEngine, inputs: &[BackwardInputs]) {
+pub(super) fn assert_backward(engine: &mut impl Engine, inputs: &[BackwardInputs]) {
     let mut all = Setting::all(engine.info().lane_width);
     all.retain(|setting| RASTERIZE_BACKWARD.reduces_by(setting.reduction));
     let atomics = engine.info().float_atomics;

@@ -39,6 +39,17 @@ impl Found {
         self.spec.identity().is_software()
     }
 
+    /// Whether it runs where a person names it alone: WGSL's kernels on the emulator.
+    fn is_named_only(&self) -> bool {
+        self.emulation().is_some_and(|emulation| emulation.wgsl_lanes.is_some())
+    }
+
+    /// Whether it runs kernels in WGSL: a driver of wgpu, or the emulator with those kernels.
+    #[must_use]
+    pub fn runs_wgsl(&self) -> bool {
+        self.is_named_only() || self.info.kind == EngineKind::Wgpu
+    }
+
     /// Whether this is the PTX emulator.
     fn is_emulated(&self) -> bool {
         self.emulation().is_some()
@@ -181,7 +192,7 @@ impl Discovery {
         // nothing else. See `beside`.
         let alone = self.found.iter().all(Found::is_emulated);
         let wanted = |found: &&Found| match names {
-            [] => alone || !found.is_emulated(),
+            [] => !found.is_named_only() && (alone || !found.is_emulated()),
             names => names.iter().any(|n| found.spec.answers_to(n)),
         };
         Ok(self.found.iter().filter(wanted).cloned().collect())
@@ -193,7 +204,11 @@ impl Discovery {
     pub fn beside(&self, names: &[String]) -> Vec<Found> {
         let (emulated, drivers): (Vec<_>, Vec<_>) =
             self.found.iter().cloned().partition(Found::is_emulated);
-        if names.is_empty() && !drivers.is_empty() { emulated } else { Vec::new() }
+        if names.is_empty() && !drivers.is_empty() {
+            emulated.into_iter().filter(|found| !found.is_named_only()).collect()
+        } else {
+            Vec::new()
+        }
     }
 }
 

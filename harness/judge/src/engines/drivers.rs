@@ -46,6 +46,9 @@ pub const EMULATOR: &str = "emulator";
 /// The PTX emulator, with CUDA's kernels compiled with `--use_fast_math`.
 pub const EMULATOR_FAST: &str = "emulator-fast";
 
+/// The emulator with the kernels in WGSL; a number of lanes follows.
+pub const WGSL_EMULATOR: &str = "wgsl-emulator";
+
 /// A driver with an environment that might give an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -166,12 +169,14 @@ pub fn cuda_candidates() -> [Candidate; 2] {
     [false, true].map(|fast_math| asked_for(Identity::Cuda { fast_math }))
 }
 
-/// CUDA's kernels on the PTX emulator: there on every machine.
+/// The kernels on the emulator, those in CUDA as compiled in two ways and those in WGSL with subgroups of every
+/// size: there on every machine.
 #[must_use]
-pub fn emulator_candidates() -> [Candidate; 2] {
-    [false, true].map(|fast_math| {
-        asked_for(Identity::Emulator(Emulation { fast_math, ..Emulation::default() }))
-    })
+pub fn emulator_candidates() -> Vec<Candidate> {
+    let cuda = [false, true].map(|fast_math| Emulation { fast_math, ..Emulation::default() });
+    let wgsl = Emulation::WGSL_LANES
+        .map(|lanes| Emulation { wgsl_lanes: Some(lanes), ..Emulation::default() });
+    cuda.into_iter().chain(wgsl).map(|one| asked_for(Identity::Emulator(one))).collect()
 }
 
 /// A candidate that opens by its id.

@@ -1,7 +1,8 @@
 //! How the PTX emulator is to run a kernel: the part of an engine's id after `emulator`.
 //!
 //! An id says everything: `emulator[-fast] [launches:N] [random:SEED | adversarial:SEED]`, where what is left out
-//! means the kernels as compiled by default, launched once, in lockstep. So the command line, the child's
+//! means the kernels as compiled by default, launched once, in lockstep. `wgsl-emulator-LANES` in the first place
+//! means the kernels in WGSL, on a machine with so many lanes a subgroup. So the command line, the child's
 //! environment, reports and reproducers all hold the same words. Reproducers of before may name `compute_75` or
 //! `compute_90`, which were the same program.
 
@@ -10,10 +11,13 @@ use std::num::ParseIntError;
 use std::str::FromStr;
 
 use splatcheck_emulator::Schedule;
-use splatcheck_gpu::artifact::Build;
+use splatcheck_emulator::WARP;
+use splatcheck_gpu::artifact::{Artifact, Build};
 use splatcheck_gpu::emulator::EmulatorOptions;
+use splatcheck_gpu::stage::{Language, Sizes, StageSpec};
+use splatcheck_gpu::{EngineError, Setting};
 
-use super::drivers::{EMULATOR, EMULATOR_FAST, ENGINE};
+use super::drivers::{EMULATOR, EMULATOR_FAST, ENGINE, WGSL_EMULATOR};
 use super::spec::{EngineSpec, Identity};
 
 /// An order of execution, as typed.
@@ -144,6 +148,8 @@ impl FromStr for Order {
 pub struct Emulation {
     /// Whether the kernels are those compiled with `--use_fast_math`.
     pub fast_math: bool,
+    /// The kernels are those in WGSL, and so many the lanes of a subgroup: one of [`Self::WGSL_LANES`].
+    pub wgsl_lanes: Option<u32>,
     /// How often the launches of a run are made, one time after another in one process; the last is judged.
     pub launches: u32,
     /// The order of execution.
@@ -153,7 +159,7 @@ pub struct Emulation {
 impl Default for Emulation {
     /// The kernels as compiled by default, launched once, in lockstep.
     fn default() -> Self {
-        Self { fast_math: false, launches: 1, order: Order::Lockstep }
+        Self { fast_math: false, wgsl_lanes: None, launches: 1, order: Order::Lockstep }
     }
 }
 
@@ -164,10 +170,43 @@ impl Emulation {
     /// The most launches of a run.
     pub const MOST_LAUNCHES: u32 = 99;
 
-    /// The family of its engine: `emulator` or `emulator-fast`.
+    /// The lanes that a subgroup of WGSL may have on it.
+    pub const WGSL_LANES: [u32; 5] = [4, 8, 16, 32, 64];
+
+    /// The family of its engine: `emulator`, `emulator-fast`, or `wgsl-emulator-` and a number of lanes.
     #[must_use]
-    pub fn family(self) -> &'static str {
-        if self.fast_math { EMULATOR_FAST } else { EMULATOR }
+    pub fn family(self) -> String {
+        match (self.wgsl_lanes, self.fast_math) {
+            (Some(lanes), _) => format!("{WGSL_EMULATOR}-{lanes}"),
+            (None, true) => EMULATOR_FAST.to_owned(),
+            (None, false) => EMULATOR.to_owned(),
+        }
+    }
+
+    /// The language of the kernels.
+    #[must_use]
+    pub fn language(self) -> Language {
+        if self.wgsl_lanes.is_some() { Language::Wgsl } else { Language::Ptx }
+    }
+
+    /// The kernel that it runs of a stage under a setting, on a job of these sizes.
+    #[must_use]
+    pub fn artifact(
+        self,
+        stage: &'static StageSpec,
+        setting: Option<Setting>,
+        sizes: &Sizes,
+    ) -> Artifact {
+        self.build().artifact(stage, setting, sizes).written_in(self.language(), stage, sizes)
+    }
+
+    /// The text of such a kernel.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn program(self, artifact: &Artifact) -> Result<String, EngineError> {
+        let lanes = self.wgsl_lanes.unwrap_or(WARP);
+        splatcheck_gpu::EmulatorEngine::ptx(artifact, self.language(), lanes)
     }
 
     /// How to start its process. Its id is this emulation as text.
@@ -190,6 +229,8 @@ impl Emulation {
             fast_math: self.fast_math,
             schedule: self.order.schedule(),
             launches: self.launches,
+            language: self.language(),
+            lane_width: self.wgsl_lanes.unwrap_or(WARP),
             ..EmulatorOptions::default()
         }
     }
@@ -207,7 +248,7 @@ impl Emulation {
 
 impl fmt::Display for Emulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.family())?;
+        f.write_str(&self.family())?;
         if self.launches != 1 {
             write!(f, " {LAUNCHES}{}", self.launches)?;
         }
@@ -223,9 +264,14 @@ impl FromStr for Emulation {
 
     fn from_str(id: &str) -> Result<Self, Self::Err> {
         let mut words = id.split(' ').peekable();
-        let fast_math = match words.next() {
-            Some(EMULATOR) => false,
-            Some(EMULATOR_FAST) => true,
+        let lanes = |word: &str| {
+            let lanes = word.strip_prefix(WGSL_EMULATOR)?.strip_prefix('-')?.parse().ok()?;
+            Self::WGSL_LANES.contains(&lanes).then_some(lanes)
+        };
+        let (fast_math, wgsl_lanes) = match words.next() {
+            Some(EMULATOR) => (false, None),
+            Some(EMULATOR_FAST) => (true, None),
+            Some(word) if let Some(lanes) = lanes(word) => (false, Some(lanes)),
             _ => return Err(EmulationError::NotEmulator { id: id.to_owned() }),
         };
         let _ = words.next_if(|word| ["compute_75", "compute_90"].contains(word));
@@ -233,7 +279,7 @@ impl FromStr for Emulation {
         let order = words.next().map_or(Ok(Order::Lockstep), str::parse)?;
         match words.next() {
             Some(word) => Err(EmulationError::Rest { id: id.to_owned(), word: word.to_owned() }),
-            None => Ok(Self { fast_math, launches, order }),
+            None => Ok(Self { fast_math, wgsl_lanes, launches, order }),
         }
     }
 }
@@ -250,10 +296,12 @@ mod tests {
 
     #[test]
     fn an_id_is_read_back_as_it_is_written() {
-        for fast_math in [false, true] {
+        let kernels = [(false, None), (true, None)].into_iter();
+        let kernels = kernels.chain(Emulation::WGSL_LANES.map(|lanes| (false, Some(lanes))));
+        for (fast_math, wgsl_lanes) in kernels {
             for order in [Order::Lockstep, Order::Random(7), Order::Adversarial(u64::MAX)] {
                 for launches in [1, 2, 99] {
-                    let emulation = Emulation { fast_math, launches, order };
+                    let emulation = Emulation { fast_math, wgsl_lanes, launches, order };
                     assert_eq!(emulation.to_string().parse(), Ok(emulation), "{emulation}");
                 }
             }

@@ -15,13 +15,14 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
+use splatcheck_gpu::emulator::EmulatorOptions;
 use splatcheck_gpu::mutation::{Edit, Mutation};
 use splatcheck_gpu::{
     AdapterChoice, CudaEngine, EmulatorEngine, Engine, EngineError, Options, Stage, Support,
     WgpuEngine, Work,
 };
 
-use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE, MUTANT};
+use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE, MUTANT, WGSL_EMULATOR};
 use super::protocol::{
     Answer, Description, FrameError, Job, MAX_FRAME, Request, RequestRef, Unsupported,
     decode_request, encode_response, read_frame, write_frame,
@@ -43,11 +44,14 @@ pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError
         return match engine.to_str().and_then(|name| name.parse().ok()) {
             Some(Identity::Cuda { fast_math }) => Ok(Box::new(CudaEngine::open(0, fast_math)?)),
             Some(Identity::Emulator(emulation)) => {
-                Ok(Box::new(EmulatorEngine::open(emulation.options())?))
+                // A patch of the kernels in WGSL says nothing of those in PTX.
+                let edit = if emulation.wgsl_lanes.is_some() { mutant()? } else { None };
+                let options = EmulatorOptions { edit, ..emulation.options() };
+                Ok(Box::new(EmulatorEngine::open(options)?))
             }
             Some(Identity::Wgpu(_)) | None => Err(EngineError::NoDevice(format!(
-                "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR} or \
-                 {EMULATOR_FAST}, the latter two perhaps with a schedule"
+                "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR}, \
+                 {EMULATOR_FAST} or {WGSL_EMULATOR}-LANES, the latter three perhaps with a schedule"
             ))),
         };
     }

@@ -113,7 +113,7 @@ impl MutantsArgs {
         Ok(MutantsPlan {
             emulator,
             rates: self.rates,
-            engines: selected.into_iter().filter(runs_wgsl).collect(),
+            engines: selected.into_iter().filter(Found::runs_wgsl).collect(),
             workloads: self.workload.names(),
             mutants: self.mutant,
             budget: Budget { seeds: self.seeds, cases: self.cases, limit: usize::MAX },
@@ -121,11 +121,6 @@ impl MutantsArgs {
             folder,
         })
     }
-}
-
-/// CUDA's engines and the emulator load PTX; all others compile WGSL.
-fn runs_wgsl(found: &Found) -> bool {
-    !["cuda", "cuda-fast", "emulator", "emulator-fast"].contains(&found.info.backend.as_str())
 }
 
 /// The mutants of the working folder, else those of the source tree that this program lies in.

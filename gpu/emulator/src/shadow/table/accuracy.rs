@@ -51,7 +51,9 @@ impl Accuracy {
         let (relative, floor) = match function {
             Approximation::Ex2 => (4.0 * HALF, 0.0),
             // 2^-22 of the result, but 2^-22 for operands in 0.5..2, where the result is below 1.
-            Approximation::Lg2 => (4.0 * HALF, 1.0),
+            Approximation::Lg2 | Approximation::Lg2Wgsl => (4.0 * HALF, 1.0),
+            Approximation::Ex2Wgsl => (3.0 * HALF, 0.0),
+            Approximation::RsqrtWgsl => (2.0 * HALF, 0.0),
             Approximation::Rcp | Approximation::Sqrt => (2.0 * HALF, 0.0),
             // 2^-22.9, rounded up.
             Approximation::Rsqrt => (1.2777e-7, 0.0),

@@ -1,0 +1,175 @@
+//! A program in WGSL that is not ours, on the emulator: its buffers, its bindings, one dispatch after another.
+
+use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+
+use splatcheck_emulator::{Argument, Buffer, Launch, Module, Observers, run_traced};
+
+use super::programs::{Program, on_machine, warp_of};
+use super::{EmulatorEngine, followed, noticed};
+use crate::engine::EngineError;
+use crate::wgpu::{ForeignDispatch, ForeignRun};
+use crate::wgsl::lower::{LowerError, PtxKernel, SourceFile, Target, lower};
+use crate::wgsl::program;
+
+/// The name of the program in findings.
+const FILE: &str = "kernel.wgsl";
+
+impl EmulatorEngine {
+    /// Runs the dispatches of a program; the buffers that were asked for. One engine runs one program. Workgroup
+    /// memory holds zeros before each, as WGSL says.
+    ///
+    /// # Errors
+    /// [`EngineError::Compile`] for a program that needs what the emulator does not have,
+    /// [`EngineError::Device`] for a misuse of the machine.
+    pub fn run_wgsl(
+        &mut self,
+        program: &program::Program,
+        run: &ForeignRun<'_>,
+    ) -> Result<Vec<Vec<u32>>, EngineError> {
+        self.begin_anew();
+        let upload = |words: &Vec<u32>| self.memory.upload(bytemuck::cast_slice(words));
+        let buffers: Vec<Buffer> = run.buffers.iter().map(upload).collect();
+        for dispatch in &run.dispatches {
+            for (variable, &number) in dispatch.entry.variables.iter().zip(&dispatch.buffers) {
+                self.names.insert(buffers[number], &variable.name);
+            }
+            self.dispatch(program, dispatch, &buffers)?;
+        }
+        let mut read = Vec::with_capacity(run.read.len());
+        for &number in &run.read {
+            let bytes = self.read_back("a buffer", buffers[number])?;
+            read.push(bytemuck::pod_collect_to_vec(&bytes));
+        }
+        Ok(read)
+    }
+
+    fn dispatch(
+        &mut self,
+        program: &program::Program,
+        dispatch: &ForeignDispatch<'_>,
+        buffers: &[Buffer],
+    ) -> Result<(), EngineError> {
+        let key = (dispatch.entry.name.clone(), format!("{:?}", dispatch.overrides));
+        let entry = match self.entries.entry(key) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(entry(program, dispatch, self.options.lane_width)?)
+            }
+        };
+        let (mut arguments, mut lengths): (Vec<Argument>, Vec<Argument>) = Default::default();
+        for bound in entry.bindings.iter().flatten() {
+            let variables = dispatch.entry.variables.iter().zip(&dispatch.buffers);
+            let is = |(variable, _): &(&program::Variable, &usize)| {
+                (variable.group, variable.binding) == (bound.group, bound.binding)
+            };
+            let Some((_, &number)) = variables.into_iter().find(is) else {
+                return Err(failed(dispatch, format!("nothing is bound as '{}'", bound.name)));
+            };
+            arguments.push(buffers[number].into());
+            if bound.sized {
+                let bytes = self.memory.bytes(buffers[number]);
+                lengths.push(u32::try_from(bytes).unwrap_or(u32::MAX).into());
+            }
+        }
+        arguments.append(&mut lengths);
+        let (grid, block) = (dispatch.workgroups, entry.block);
+        // A dispatch of no workgroups does nothing in WebGPU.
+        if grid.contains(&0) {
+            return Ok(());
+        }
+        let launch = Launch { grid, block, dynamic_shared: 0, arguments };
+        let observers = Observers { time: self.limit, ..self.options.observers };
+        let schedule = followed(&self.options.schedule, &self.decisions, &self.traces);
+        let (module, name, memory) = (&entry.module, &entry.entry, &mut self.memory);
+        let trace = &mut self.trace;
+        let result = run_traced(module, name, &launch, memory, &schedule, observers, trace);
+        self.traces.push(self.trace.clone());
+        self.report = result.map_err(|error| {
+            let told = self.names.told(&error, (entry, &self.memory));
+            noticed(&mut self.fault, error, told)
+        })?;
+        Ok(())
+    }
+}
+
+fn failed(dispatch: &ForeignDispatch<'_>, message: String) -> EngineError {
+    EngineError::Compile { kernel: dispatch.entry.name.clone(), message }
+}
+
+/// An entry point, lowered.
+fn entry(
+    program: &program::Program,
+    dispatch: &ForeignDispatch<'_>,
+    lanes: u32,
+) -> Result<Program, EngineError> {
+    let files = [SourceFile { name: FILE.to_owned(), first: 1 }];
+    let constants: HashMap<String, f64> = dispatch.overrides.iter().cloned().collect();
+    let (name, target) = (&dispatch.entry.name, Target { lanes, zeros: true });
+    let lowered = lower(program.source(), &files, name, &constants, target);
+    let lowered = lowered.map_err(|error: LowerError| failed(dispatch, error.to_string()))?;
+    let PtxKernel { ptx, buffers, workgroup } = lowered;
+    let module = Module::parse(&ptx).map_err(|error| failed(dispatch, error.to_string()))?;
+    let module = on_machine(module, warp_of(lanes))?;
+    Ok(Program { module, entry: name.clone(), bindings: Some(buffers), block: workgroup })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::EmulatorOptions;
+    use crate::stage::Language;
+    use crate::wgpu::ForeignRun;
+
+    /// What a program of one entry point does with buffers of these words.
+    fn run(source: &str, buffers: &[Vec<u32>]) -> Result<Vec<Vec<u32>>, EngineError> {
+        let language = Language::Wgsl;
+        let options = EmulatorOptions { language, ..EmulatorOptions::default() };
+        let mut engine = EmulatorEngine::open(options).expect("it is always there");
+        let program = program::Program::parse(source).expect("it is WGSL");
+        let entry = &program.entries[0];
+        let buffers_of_entry = (0..buffers.len()).collect();
+        let dispatch = ForeignDispatch {
+            entry,
+            workgroups: [1, 1, 1],
+            overrides: vec![("step".to_owned(), 2.0)],
+            buffers: buffers_of_entry,
+        };
+        let read = (0..buffers.len()).collect();
+        let dispatches = vec![dispatch.clone(), dispatch];
+        engine.run_wgsl(
+            &program,
+            &ForeignRun { buffers: buffers.to_vec(), dispatches, read, steps: 0 },
+        )
+    }
+
+    const HEAD: &str = "override step: u32;\n\
+        @group(0) @binding(3) var<storage, read_write> sums: array<u32>;\n\
+        @group(1) @binding(0) var<storage, read> rows: array<u32>;\n\
+        var<workgroup> row: array<u32, 64>;\n\
+        @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) lane: u32) {\n";
+
+    #[test]
+    fn dispatches_follow_one_another_over_their_buffers() {
+        let source = format!("{HEAD}  sums[lane] += step * rows[lane] + row[lane];\n}}\n");
+        let rows: Vec<u32> = (0..64).collect();
+        let all = run(&source, &[vec![1; 64], rows]).expect("nothing is misused");
+        let expected: Vec<u32> = (0..64).map(|lane| 1 + 4 * lane).collect();
+        assert_eq!(all[0], expected, "twice, with a step of 2");
+    }
+
+    #[test]
+    fn a_finding_names_the_places_and_the_array() {
+        let source =
+            format!("{HEAD}  row[lane] = 1u;\n  sums[lane] = row[lane ^ 32u] + rows[0];\n}}\n");
+        let buffers = [vec![0; 64], vec![0; 64]];
+        let text = run(&source, &buffers).expect_err("it races").to_string();
+        for part in ["at kernel.wgsl:7:", "write at kernel.wgsl:6:3 by block 0", "race on Shared"] {
+            assert!(text.contains(part), "no '{part}' in: {text}");
+        }
+        let source = format!("{HEAD}  sums[lane] = rows[lane + 1u];\n}}\n");
+        let text = run(&source, &buffers).expect_err("beyond the last").to_string();
+        let part = "(byte 256 of 'rows', which has 256)";
+        assert!(text.contains(part) && text.contains("at kernel.wgsl:6:"), "{text}");
+    }
+}

@@ -1,0 +1,117 @@
+//! What the observers see of WGSL that drivers hide.
+
+use splatcheck_emulator::{Fault, FaultKind, RunError, Schedule};
+
+use super::super::Target;
+use super::{MACHINE, run_on};
+
+/// The misuse of a program with the buffer `data` of so many words.
+fn misuse(source: &str, words: usize, target: Target) -> Fault {
+    let source =
+        format!("@group(0) @binding(0) var<storage, read_write> data: array<u32>;\n{source}");
+    match run_on(&source, &[vec![0; words]], (1, target), &Schedule::lockstep()) {
+        Err(RunError::Program(fault)) => *fault,
+        other => panic!("no misuse: {other:?}"),
+    }
+}
+
+fn main(threads: u32, body: &str) -> String {
+    format!(
+        "@compute @workgroup_size({threads}) fn main(@builtin(local_invocation_index) lane: u32) {{\n{body}\n}}"
+    )
+}
+
+#[test]
+fn barriers_that_threads_miss() {
+    for body in [
+        "if lane < 64u { workgroupBarrier(); }\ndata[lane] = 1u;",
+        "if lane < 40u { workgroupBarrier(); }\ndata[lane] = 1u;",
+        "if lane >= 64u { return; }\nworkgroupBarrier();\ndata[lane] = 1u;",
+    ] {
+        let fault = misuse(&main(128, body), 128, MACHINE);
+        assert_eq!(fault.kind.observer(), "barrier", "{body}: {fault}");
+    }
+}
+
+#[test]
+fn subgroup_operations_that_lanes_miss() {
+    let early = "if lane == 5u { return; }\ndata[lane] = subgroupAdd(lane);";
+    let fault = misuse(&main(32, early), 32, MACHINE);
+    assert_eq!(fault.kind, FaultKind::MissingLanes { missing: 1 << 5 }, "{fault}");
+    let apart =
+        "if lane < 8u { data[lane] = subgroupAdd(lane); } else { data[lane] = subgroupAdd(1u); }";
+    let fault = misuse(&main(32, apart), 32, MACHINE);
+    assert!(matches!(fault.kind, FaultKind::Deadlock { .. }), "{fault}");
+}
+
+#[test]
+fn indices_beyond_an_array() {
+    let source = "var<workgroup> rows: array<u32, 8>;\n".to_owned()
+        + &main(32, "rows[lane / 2u] = 1u;\ndata[lane] = 1u;");
+    let fault = misuse(&source, 32, MACHINE);
+    assert_eq!(fault.kind, FaultKind::Index { index: 8, count: 8 }, "{fault}");
+    assert_eq!(fault.lanes, 0xffff_0000, "the lanes whose index it is");
+    let local = "var all = array<u32, 3>();\nall[lane] = 1u;\ndata[lane] = all[lane];";
+    let fault = misuse(&main(32, local), 32, MACHINE);
+    assert_eq!(fault.kind, FaultKind::Index { index: 3, count: 3 }, "{fault}");
+    let fault = misuse(&main(32, "data[lane + 1u] = 1u;"), 32, MACHINE);
+    assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "{fault}");
+    let fault = misuse(&main(32, "data[i32(lane) - 1] = 1u;"), 32, MACHINE);
+    assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "a negative index: {fault}");
+}
+
+#[test]
+fn races_in_workgroup_memory() {
+    let source = "var<workgroup> row: array<u32, 64>;\n".to_owned()
+        + &main(64, "row[lane] = lane;\ndata[lane] = row[63u - lane];");
+    let fault = misuse(&source, 64, MACHINE);
+    assert!(matches!(fault.kind, FaultKind::Race(_)), "{fault}");
+}
+
+#[test]
+fn workgroup_memory_that_nobody_wrote() {
+    let source =
+        "var<workgroup> row: array<u32, 64>;\n".to_owned() + &main(64, "data[lane] = row[lane];");
+    let nothing = Target { zeros: false, ..MACHINE };
+    let fault = misuse(&source, 64, nothing);
+    assert!(matches!(fault.kind, FaultKind::PoisonOutput { .. }), "{fault}");
+    let source =
+        format!("@group(0) @binding(0) var<storage, read_write> data: array<u32>;\n{source}");
+    let all = run_on(&source, &[vec![5; 64]], (1, MACHINE), &Schedule::lockstep());
+    assert_eq!(all.expect("WGSL says that it holds zeros"), [vec![0; 64]], "zeros");
+}
+
+#[test]
+fn lanes_that_do_not_exist() {
+    let sixteen = Target { lanes: 16, ..MACHINE };
+    for (body, target) in [
+        ("data[lane] = subgroupShuffleXor(lane, 16u);", sixteen),
+        ("data[lane] = subgroupShuffle(lane, lane + 1u);", MACHINE),
+        ("data[lane] = subgroupShuffleDown(lane, 1u);", MACHINE),
+        ("data[lane] = subgroupShuffleUp(lane, 1u);", MACHINE),
+    ] {
+        let fault = misuse(&main(32, body), 32, target);
+        assert!(matches!(fault.kind, FaultKind::PoisonOutput { .. }), "{body}: {fault}");
+    }
+}
+
+/// A kernel that reads the first word of a ballot alone loses half of the lanes of a subgroup of 64; no driver
+/// of ours has more than 32.
+#[test]
+fn the_first_word_of_a_ballot_is_not_all() {
+    let body = "let group = subgroupBallot(true);\n\
+                let bits = countOneBits(group);\n\
+                data[lane] = bits.x;\ndata[lane + 64u] = bits.x + bits.y + bits.z + bits.w;";
+    let source = format!(
+        "@group(0) @binding(0) var<storage, read_write> data: array<u32>;\n{}",
+        main(64, body)
+    );
+    let sums = |lanes: u32| {
+        let target = Target { lanes, ..MACHINE };
+        let all = run_on(&source, &[vec![0; 128]], (1, target), &Schedule::adversarial(1));
+        let all = all.expect("nothing is misused").remove(0);
+        (all[0], all[64])
+    };
+    assert_eq!(sums(32), (32, 32), "what every driver shows");
+    assert_eq!(sums(64), (32, 64), "half of them");
+}

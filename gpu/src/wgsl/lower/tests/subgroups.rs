@@ -1,0 +1,104 @@
+//! Subgroup operations on machines of several widths.
+
+use splatcheck_emulator::Schedule;
+
+use super::super::Target;
+use super::run_on;
+
+/// What each lane of workgroups of `threads` gets of an expression of `lane`, `v` (3 lane + 1) and `x` (the
+/// same as a float).
+fn lanes(expression: &str, threads: u32, lanes: u32, schedule: &Schedule) -> Vec<u32> {
+    let source = format!(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size({threads}) fn main(
+            @builtin(local_invocation_index) index: u32,
+            @builtin(subgroup_invocation_id) lane: u32,
+            @builtin(subgroup_id) subgroup: u32,
+            @builtin(subgroup_size) size: u32,
+            @builtin(num_subgroups) subgroups: u32,
+        ) {{
+            let v = 3u * index + 1u;
+            let x = f32(v);
+            out[index] = {expression};
+        }}"
+    );
+    let out = vec![vec![0; threads as usize]];
+    let target = Target { lanes, zeros: true };
+    let all = run_on(&source, &out, (1, target), schedule);
+    all.unwrap_or_else(|error| panic!("{expression}, {lanes} lanes: {error}")).remove(0)
+}
+
+#[test]
+fn operations_are_of_the_whole_subgroup_at_every_width() {
+    for width in [4, 8, 16, 32, 64] {
+        // A subgroup of 64 lanes is there as a whole.
+        let odd = if width == 64 { 128 } else { 64 + width / 2 + 1 };
+        for threads in [64, odd] {
+            for schedule in [Schedule::lockstep(), Schedule::adversarial(u64::from(width))] {
+                let v = |index: u32| 3 * index + 1;
+                let first = |index: u32| index / width * width;
+                let of_subgroup = |index: u32| first(index)..(first(index) + width).min(threads);
+                let check = |expression: &str, expected: &dyn Fn(u32) -> u32| {
+                    let expected: Vec<u32> = (0..threads).map(expected).collect();
+                    let found = lanes(expression, threads, width, &schedule);
+                    assert_eq!(found, expected, "{expression}, {width} lanes of {threads}");
+                };
+                let sum = |index: u32| of_subgroup(index).map(v).sum::<u32>();
+                check("subgroupAdd(v)", &sum);
+                check("u32(subgroupAdd(x))", &sum);
+                check("u32(subgroupMax(x))", &|i| of_subgroup(i).map(v).max().unwrap_or(0));
+                check("subgroupMin(v)", &|i| v(first(i)));
+                check("subgroupInclusiveAdd(v)", &|i| (first(i)..=i).map(v).sum());
+                check("u32(subgroupExclusiveAdd(x))", &|i| (first(i)..i).map(v).sum());
+                check("subgroupMul(v)", &|i| of_subgroup(i).map(v).fold(1, u32::wrapping_mul));
+                check("subgroupXor(v)", &|i| of_subgroup(i).map(v).fold(0, |a, b| a ^ b));
+                check("subgroupBroadcastFirst(v)", &|i| v(first(i)));
+                check("subgroupBroadcast(v, 2u)", &|i| {
+                    if of_subgroup(i).len() > 2 { v(first(i) + 2) } else { 0 }
+                });
+                // Both words of 64 lanes.
+                check(
+                    "subgroupBallot((lane & 1u) == 1u).x ^ subgroupBallot(lane % 3u == 0u).y",
+                    &|i| {
+                        let bits = |wanted: &dyn Fn(u32) -> bool| {
+                            let lanes = of_subgroup(i).map(|at| at - first(i));
+                            lanes
+                                .filter(|lane| wanted(*lane))
+                                .map(|lane| 1_u64 << lane)
+                                .sum::<u64>()
+                        };
+                        let (odd, third) =
+                            (bits(&|lane| lane % 2 == 1), bits(&|lane| lane % 3 == 0));
+                        u32::try_from((odd & 0xffff_ffff) ^ (third >> 32)).unwrap_or(0)
+                    },
+                );
+                check("u32(subgroupAll(lane < size)) + 2u * u32(subgroupAny(lane == 1u))", &|_| 3);
+                check("subgroup * 100u + subgroups", &|i| {
+                    100 * (i / width) + threads.div_ceil(width)
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn shuffles_read_other_lanes() {
+    for width in [4, 8, 16, 32, 64] {
+        let v = |index: u32| 3 * index + 1;
+        let first = |index: u32| index / width * width;
+        let check = |expression: &str, expected: &dyn Fn(u32) -> u32| {
+            let expected: Vec<u32> = (0..64).map(expected).collect();
+            let found = lanes(expression, 64, width, &Schedule::lockstep());
+            assert_eq!(found, expected, "{expression}, {width} lanes");
+        };
+        check("subgroupShuffleXor(v, size / 2u)", &|i| v(i ^ (width / 2)));
+        check("subgroupShuffle(v, size - 1u - lane)", &|i| v(first(i) + width - 1 - i % width));
+        check("select(subgroupShuffleUp(v, 1u), 0u, lane == 0u)", &|i| {
+            if i % width == 0 { 0 } else { v(i - 1) }
+        });
+        check("select(subgroupShuffleDown(v, 1u), 0u, lane + 1u == size)", &|i| {
+            if i % width == width - 1 { 0 } else { v(i + 1) }
+        });
+        check("quadSwapX(v) + quadBroadcast(v, 3u)", &|i| v(i ^ 1) + v(i / 4 * 4 + 3));
+    }
+}
