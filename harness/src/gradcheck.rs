@@ -21,18 +21,21 @@ mod judge;
 mod launch;
 mod manifest;
 mod npz;
+mod program;
 mod purpose;
 mod shrink;
 mod stages;
+mod wgsl;
 
 pub use draw::{Array, Case, CaseProblem, Values};
 pub use dtype::{Dtype, Whole};
 pub use explain::Explained;
 pub use judge::{Checked, Element, Judged, accuracy, check, compare, exact_arrays};
-pub use launch::{Program, ProgramError, Traffic};
+pub use launch::Traffic;
 pub use manifest::{
     Begins, Draw, Input, Launch, Manifest, Number, Output, Parameter, Size, Structure, Sweep,
 };
+pub use program::{Program, ProgramError};
 pub use purpose::{Convention, Purpose, on_purpose};
 pub use shrink::smaller;
 pub use stages::{check_stages, differentiable, forward_of};

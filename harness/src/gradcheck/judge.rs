@@ -8,8 +8,9 @@ use splatcheck_judge::words::count;
 use super::draw::{Case, CaseProblem, Values};
 use super::dtype::Dtype;
 use super::explain::{Explained, Parts, explain};
-use super::launch::{Arrays, Program, ProgramError, Stopped, Traffic};
+use super::launch::{Arrays, Traffic};
 use super::manifest::Manifest;
+use super::program::{Program, ProgramError, Stopped};
 
 /// Bytes that the tape of a forward pass may take.
 const TAPE: u64 = 1 << 30;

@@ -1,269 +1,18 @@
 //! Runs the launches of a manifest on the emulator.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
-    Argument, Buffer, DeviceMemory, Launch as Shape, Module, Observers, ParseError, RunError,
-    Schedule, Shadowing, TimeLimit, run,
+    Argument, Buffer, DeviceMemory, Launch as Shape, Module, Observers, RunError, Schedule,
+    Shadowing, TimeLimit, run,
 };
-use splatcheck_gpu::source_lines::SourceLines;
 use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem};
 use super::fault::{Known, told};
 use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
-use crate::manifest::{BindError, entries, entry};
-use crate::user_kernel::{KernelLimits, Observe};
-
-/// Why a program cannot be run as its manifest says.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProgramError {
-    /// A file that is no PTX, or PTX outside the subset.
-    #[error("{file}: {source}")]
-    Ptx {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        source: ParseError,
-    },
-    /// No entry point, or several, of that name.
-    #[error(transparent)]
-    Entry(#[from] BindError),
-    /// No file of the name that a launch says.
-    #[error("kernel '{kernel}', ptx: there is no file '{ptx}', the files are {}", files.join(", "))]
-    File {
-        /// The kernel.
-        kernel: String,
-        /// The file.
-        ptx: String,
-        /// The files that there are.
-        files: Vec<String>,
-    },
-    /// Another number of parameters, or parameters of other sizes.
-    #[error("kernel '{kernel}' has parameters of {found:?} bytes, the manifest gives {given:?}")]
-    Parameters {
-        /// The kernel.
-        kernel: String,
-        /// Its parameters' bytes.
-        found: Vec<u32>,
-        /// Those of the manifest's.
-        given: Vec<u32>,
-    },
-    /// A number of the manifest.
-    #[error(transparent)]
-    Number(#[from] CaseProblem),
-    /// A file of which no launch has a kernel.
-    #[error("{file} has no kernel that the manifest launches ({launched})")]
-    Idle {
-        /// The file.
-        file: String,
-        /// The kernels that are launched.
-        launched: String,
-    },
-    /// A convention that names no line of the forward kernels at which it could hold.
-    #[error(
-        "[conventions], {convention}: {line} is no line of the forward kernels at which they {does}: {known}"
-    )]
-    Convention {
-        /// Which.
-        convention: &'static str,
-        /// The line.
-        line: String,
-        /// What the line should do.
-        does: &'static str,
-        /// The lines that do.
-        known: String,
-    },
-    /// A launch that does not fit its kernel.
-    #[error("kernel '{kernel}': {why}")]
-    Launch {
-        /// The kernel.
-        kernel: String,
-        /// Why.
-        why: String,
-    },
-}
-
-/// What a launch came to where it gave no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stopped {
-    /// The kernel is at fault: a race, a barrier that threads miss, a number that was never written.
-    Fault(String),
-    /// The manifest or this program is.
-    Error(ProgramError),
-}
-
-impl<E: Into<ProgramError>> From<E> for Stopped {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
-    }
-}
-
-/// Kernels in PTX.
-#[derive(Debug)]
-pub struct Program {
-    files: Vec<File>,
-    /// How many of them, from the first on, were named; the others have what these lack.
-    named: usize,
-    observe: Observe,
-    time: Duration,
-}
-
-/// A file of them.
-#[derive(Debug)]
-struct File {
-    name: String,
-    module: Module,
-    entries: Vec<String>,
-    lines: SourceLines,
-}
-
-impl Program {
-    /// The kernels of some files, each with its name and its text. A kernel that they do not have is one of
-    /// `others`.
-    ///
-    /// # Errors
-    /// The first that is no PTX.
-    pub fn new<'t>(
-        files: impl IntoIterator<Item = (&'t str, &'t str)>,
-        others: impl IntoIterator<Item = (&'t str, &'t str)>,
-    ) -> Result<Self, ProgramError> {
-        let file = |(name, text): (&str, &str)| {
-            let name = name.to_owned();
-            match Module::parse(text) {
-                Ok(module) => {
-                    let (entries, lines) = (entries(text), SourceLines::in_text(text));
-                    Ok(File { name, module, entries, lines })
-                }
-                Err(source) => Err(ProgramError::Ptx { file: name, source }),
-            }
-        };
-        let mut all = files.into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
-        let named = all.len();
-        all.extend(others.into_iter().map(file).collect::<Result<Vec<_>, _>>()?);
-        let limits = KernelLimits::default();
-        Ok(Self { files: all, named, observe: Observe::default(), time: limits.time })
-    }
-
-    /// The same with what is watched besides values, and how long a launch may take, in processor time.
-    #[must_use]
-    pub fn watched(self, observe: Observe, time: Duration) -> Self {
-        Self { observe, time, ..self }
-    }
-
-    /// Whether each file that was named has a kernel of these launches: what is named must be judged.
-    ///
-    /// # Errors
-    /// [`ProgramError::Idle`] for the first that has none.
-    pub fn serves<'l>(
-        &self,
-        launches: impl Iterator<Item = &'l Launch> + Clone,
-    ) -> Result<(), ProgramError> {
-        let used = launches.clone().map(|launch| Ok(self.find(launch)?.0.name.as_str()));
-        let used = used.collect::<Result<Vec<_>, ProgramError>>()?;
-        let idle = |file: &&File| !used.contains(&file.name.as_str());
-        match self.files[..self.named].iter().find(idle) {
-            None => Ok(()),
-            Some(file) => {
-                let launched: Vec<_> = launches.map(|launch| launch.kernel.as_str()).collect();
-                Err(ProgramError::Idle { file: file.name.clone(), launched: launched.join(", ") })
-            }
-        }
-    }
-
-    /// The entry point that a launch means, and its file.
-    fn find(&self, launch: &Launch) -> Result<(&File, String), ProgramError> {
-        let Launch { ptx, kernel, .. } = launch;
-        let is_meant = |file: &&File| match ptx {
-            Some(name) => Path::new(&file.name).file_name().is_some_and(|own| own == &**name),
-            None => true,
-        };
-        let (named, others) = self.files.split_at(self.named);
-        let of = |files: &[File]| {
-            let meant = files.iter().filter(is_meant);
-            entry(kernel, &meant.flat_map(|file| file.entries.clone()).collect::<Vec<_>>())
-        };
-        if let Some(ptx) = ptx
-            && !self.files.iter().any(|file| is_meant(&file))
-        {
-            let files = self.files.iter().map(|file| file.name.clone()).collect();
-            return Err(ProgramError::File { kernel: kernel.clone(), ptx: ptx.clone(), files });
-        }
-        let found = match of(named) {
-            Err(BindError::NoEntry { .. }) if of(others).is_ok() => of(others)?,
-            Err(BindError::NoEntry { .. }) => of(&self.files)?,
-            found => found?,
-        };
-        let has = |file: &&File| is_meant(file) && file.entries.contains(&found);
-        let Some(file) = self.files.iter().find(has) else {
-            let (kernel, names) = (kernel.clone(), Vec::new());
-            return Err(BindError::NoEntry { kernel, names }.into());
-        };
-        match file.module.refusal(&found) {
-            Some(refusal) => Err(BindError::Ptx(refusal.clone()).into()),
-            None => Ok((file, found)),
-        }
-    }
-
-    /// Lines of CUDA at which some launches' kernels compute in f32, each with whether they choose an operand
-    /// or clamp there.
-    pub(super) fn departures(
-        &self,
-        launches: &[Launch],
-    ) -> Result<BTreeMap<String, bool>, ProgramError> {
-        let mut all = BTreeMap::new();
-        for launch in launches {
-            let (file, kernel) = self.find(launch)?;
-            for (line, chooses) in file.module.departures(&kernel) {
-                *all.entry(line).or_insert(false) |= chooses;
-            }
-        }
-        Ok(all)
-    }
-
-    /// Whether conventions name lines of the forward kernels.
-    ///
-    /// # Errors
-    /// [`ProgramError::Convention`] for the first that does not.
-    pub(super) fn check_conventions(&self, manifest: &Manifest) -> Result<(), ProgramError> {
-        let conventions = &manifest.conventions;
-        if conventions.is_empty() {
-            return Ok(());
-        }
-        let all = self.departures(&manifest.forward)?;
-        let check =
-            |lines: &BTreeSet<String>, (convention, does), can: &dyn Fn(bool) -> bool| match lines
-                .iter()
-                .find(|line| !all.get(*line).is_some_and(|&chooses| can(chooses)))
-            {
-                None => Ok(()),
-                Some(line) => Err(ProgramError::Convention {
-                    convention,
-                    line: line.clone(),
-                    does,
-                    known: listed(all.iter().filter(|(_, chooses)| can(**chooses))),
-                }),
-            };
-        let straight = ("straight_through", "choose an operand or clamp");
-        check(&conventions.straight_through, straight, &|chooses| chooses)?;
-        check(&conventions.detach, ("detach", "compute in f32"), &|_| true)
-    }
-}
-
-/// Lines that are shown.
-const SHOWN: usize = 12;
-
-/// Some lines of CUDA, in words.
-fn listed<'l>(lines: impl Iterator<Item = (&'l String, &'l bool)>) -> String {
-    let lines: Vec<&str> = lines.map(|(line, _)| line.as_str()).collect();
-    match lines.len() {
-        0 => "there is none; compile with -lineinfo".to_owned(),
-        1..=SHOWN => lines.join(", "),
-        count => format!("{} and {} more", lines[..SHOWN].join(", "), count - SHOWN),
-    }
-}
+use super::program::{File, Program, ProgramError, Stopped};
+use super::wgsl::Bindings;
 
 /// The arrays of a case in the machine's memory.
 pub(super) struct Arrays {
@@ -344,8 +93,12 @@ impl Arrays {
         (shadow, schedule): (Shadowing, &Schedule),
     ) -> Result<(), Stopped> {
         for launch in launches {
-            let (File { module, lines, .. }, kernel) = program.find(launch)?;
-            let shape = self.shape(module, &kernel, launch, case)?;
+            let (file, kernel) = program.find(launch)?;
+            let File { module: Ok(module), lines, .. } = file else { continue };
+            let shape = match &file.bindings {
+                None => self.shape(module, &kernel, launch, case)?,
+                Some(bindings) => self.dispatch(bindings, &kernel, launch, case)?,
+            };
             let time = Some(TimeLimit::from_now(program.time));
             let races = program.observe.races;
             let observers = Observers { shadow, time, races, ..Observers::default() };
@@ -386,13 +139,6 @@ impl Arrays {
         launch: &Launch,
         case: &Case,
     ) -> Result<Shape, ProgramError> {
-        let three = |what: &str, sides: &[Expression]| -> Result<[u32; 3], CaseProblem> {
-            let mut all = [1; 3];
-            for (all, side) in all.iter_mut().zip(sides) {
-                *all = whole(case, &format!("kernel '{kernel}', {what}"), side)?;
-            }
-            Ok(all)
-        };
         let place = format!("kernel '{kernel}', parameters");
         let arguments: Vec<Vec<u8>> = launch
             .parameters
@@ -408,11 +154,52 @@ impl Arrays {
         let shared = launch.dynamic_shared.as_ref();
         let place = format!("kernel '{kernel}', dynamic_shared");
         Ok(Shape {
-            grid: three("grid", &launch.grid)?,
-            block: three("block", &launch.block)?,
+            grid: three(case, &format!("kernel '{kernel}', grid"), &launch.grid)?,
+            block: three(case, &format!("kernel '{kernel}', block"), &launch.block)?,
             dynamic_shared: shared.map_or(Ok(0), |shared| whole(case, &place, shared))?,
             arguments: arguments.iter().map(|bytes| Argument::bytes(bytes)).collect(),
         })
+    }
+
+    /// The shape and arguments of an entry point in WGSL: a pointer to each buffer, which for a number or structure
+    /// is made here, and the bytes of those whose length the kernel asks for.
+    fn dispatch(
+        &mut self,
+        bindings: &Bindings,
+        kernel: &str,
+        launch: &Launch,
+        case: &Case,
+    ) -> Result<Shape, ProgramError> {
+        let (kernel, given) = (kernel.to_owned(), launch.parameters.len());
+        let block = three(case, &format!("kernel '{kernel}', block"), &launch.block)?;
+        if block != bindings.workgroup {
+            let why =
+                format!("block is {block:?}, its @workgroup_size is {:?}", bindings.workgroup);
+            return Err(ProgramError::Launch { kernel, why });
+        }
+        if given != bindings.bound.len() {
+            return Err(ProgramError::Bindings { kernel, bound: bindings.words(), given });
+        }
+        let place = format!("kernel '{kernel}', parameters");
+        let (mut arguments, mut lengths) = (Vec::new(), Vec::new());
+        for (bound, parameter) in bindings.bound.iter().zip(&launch.parameters) {
+            let buffer = match parameter {
+                Parameter::Array(name) => self.buffers[name],
+                Parameter::Number(_) | Parameter::Struct(_) => {
+                    let (mut bytes, _) = self.bytes(&place, parameter, case)?;
+                    bytes.resize(bytes.len().max(bound.least_bytes as usize), 0);
+                    self.memory.upload_input(&bound.name, &bytes)
+                }
+            };
+            arguments.push(Argument::from(buffer));
+            if bound.sized {
+                let bytes = u32::try_from(self.memory.bytes(buffer)).unwrap_or(u32::MAX);
+                lengths.push(Argument::from(bytes));
+            }
+        }
+        arguments.append(&mut lengths);
+        let grid = three(case, &format!("kernel '{kernel}', grid"), &launch.grid)?;
+        Ok(Shape { grid, block, dynamic_shared: 0, arguments })
     }
 
     /// A parameter's bytes, and where they may begin: at multiples of this.
@@ -460,6 +247,15 @@ impl Arrays {
         let (words, _) = bytes.as_chunks::<4>();
         Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }
+}
+
+/// One to three sides, the others 1.
+fn three(case: &Case, place: &str, sides: &[Expression]) -> Result<[u32; 3], CaseProblem> {
+    let mut all = [1; 3];
+    for (all, side) in all.iter_mut().zip(sides) {
+        *all = whole(case, place, side)?;
+    }
+    Ok(all)
 }
 
 /// A number's bytes, little endian.

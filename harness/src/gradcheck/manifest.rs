@@ -293,6 +293,7 @@ struct Departures {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    #[serde(alias = "wgsl")]
     ptx: Option<Some<String>>,
     #[serde(default)]
     sizes: BTreeMap<String, Size>,

@@ -4,8 +4,8 @@ use splatcheck_emulator::{Conventions, Schedule};
 
 use super::draw::Case;
 use super::judge::check;
-use super::launch::{Program, ProgramError};
 use super::manifest::Manifest;
+use super::program::{Program, ProgramError};
 
 /// Lines that are tried.
 const TRIED: usize = 200;

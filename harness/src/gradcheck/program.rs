@@ -1,0 +1,295 @@
+//! Kernels, by the names that launches give them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use splatcheck_emulator::{Module, ParseError};
+use splatcheck_gpu::source_lines::SourceLines;
+
+use super::draw::CaseProblem;
+use super::manifest::{Launch, Manifest};
+use super::wgsl::{self, Bindings, is_wgsl};
+use crate::manifest::{BindError, entries, entry};
+use crate::user_kernel::{KernelLimits, Observe};
+
+/// Why a program cannot be run as its manifest says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    /// A file that is no PTX, or PTX outside the subset.
+    #[error("{file}: {source}")]
+    Ptx {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        source: ParseError,
+    },
+    /// A file that is no WGSL.
+    #[error("{file}: {why}")]
+    Wgsl {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Another number of parameters than an entry point has buffers.
+    #[error(
+        "kernel '{kernel}' uses the buffers {bound}: the manifest gives {given} parameters, expected one for each, \
+         in this order"
+    )]
+    Bindings {
+        /// The kernel.
+        kernel: String,
+        /// Its buffers.
+        bound: String,
+        /// Parameters of the manifest.
+        given: usize,
+    },
+    /// No entry point, or several, of that name.
+    #[error(transparent)]
+    Entry(#[from] BindError),
+    /// No file of the name that a launch says.
+    #[error("kernel '{kernel}', ptx: there is no file '{ptx}', the files are {}", files.join(", "))]
+    File {
+        /// The kernel.
+        kernel: String,
+        /// The file.
+        ptx: String,
+        /// The files that there are.
+        files: Vec<String>,
+    },
+    /// Another number of parameters, or parameters of other sizes.
+    #[error("kernel '{kernel}' has parameters of {found:?} bytes, the manifest gives {given:?}")]
+    Parameters {
+        /// The kernel.
+        kernel: String,
+        /// Its parameters' bytes.
+        found: Vec<u32>,
+        /// Those of the manifest's.
+        given: Vec<u32>,
+    },
+    /// A number of the manifest.
+    #[error(transparent)]
+    Number(#[from] CaseProblem),
+    /// A file of which no launch has a kernel.
+    #[error("{file} has no kernel that the manifest launches ({launched})")]
+    Idle {
+        /// The file.
+        file: String,
+        /// The kernels that are launched.
+        launched: String,
+    },
+    /// A convention that names no line of the forward kernels at which it could hold.
+    #[error(
+        "[conventions], {convention}: {line} is no line of the forward kernels at which they {does}: {known}"
+    )]
+    Convention {
+        /// Which.
+        convention: &'static str,
+        /// The line.
+        line: String,
+        /// What the line should do.
+        does: &'static str,
+        /// The lines that do.
+        known: String,
+    },
+    /// A launch that does not fit its kernel.
+    #[error("kernel '{kernel}': {why}")]
+    Launch {
+        /// The kernel.
+        kernel: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// What a launch came to where it gave no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// The kernel is at fault: a race, a barrier that threads miss, a number that was never written.
+    Fault(String),
+    /// The manifest or this program is.
+    Error(ProgramError),
+}
+
+impl<E: Into<ProgramError>> From<E> for Stopped {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+/// Kernels in PTX or WGSL.
+#[derive(Debug)]
+pub struct Program {
+    files: Vec<File>,
+    /// How many of them, from the first on, were named; the others have what these lack.
+    named: usize,
+    pub(super) observe: Observe,
+    pub(super) time: Duration,
+}
+
+/// A file of them.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) name: String,
+    /// The kernels, or why they cannot run.
+    pub(super) module: Result<Module, String>,
+    pub(super) entries: Vec<String>,
+    pub(super) lines: SourceLines,
+    /// Of a kernel in WGSL.
+    pub(super) bindings: Option<Bindings>,
+}
+
+impl Program {
+    /// The kernels of some files, each with its name and its text: WGSL where the name ends so, else PTX. A kernel
+    /// that they do not have is one of `others`.
+    ///
+    /// # Errors
+    /// The first that is neither.
+    pub fn new<'t>(
+        files: impl IntoIterator<Item = (&'t str, &'t str)>,
+        others: impl IntoIterator<Item = (&'t str, &'t str)>,
+    ) -> Result<Self, ProgramError> {
+        let file = |(name, text): (&str, &str)| {
+            if is_wgsl(name) {
+                return wgsl::files(name, text);
+            }
+            let name = name.to_owned();
+            match Module::parse(text) {
+                Ok(module) => {
+                    let (entries, lines) = (entries(text), SourceLines::in_text(text));
+                    Ok(vec![File { name, module: Ok(module), entries, lines, bindings: None }])
+                }
+                Err(source) => Err(ProgramError::Ptx { file: name, source }),
+            }
+        };
+        let named = files.into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
+        let others = others.into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
+        let mut all: Vec<File> = named.into_iter().flatten().collect();
+        let named = all.len();
+        all.extend(others.into_iter().flatten());
+        let limits = KernelLimits::default();
+        Ok(Self { files: all, named, observe: Observe::default(), time: limits.time })
+    }
+
+    /// The same with what is watched besides values, and how long a launch may take, in processor time.
+    #[must_use]
+    pub fn watched(self, observe: Observe, time: Duration) -> Self {
+        Self { observe, time, ..self }
+    }
+
+    /// Whether each file that was named has a kernel of these launches: what is named must be judged.
+    ///
+    /// # Errors
+    /// [`ProgramError::Idle`] for the first that has none.
+    pub fn serves<'l>(
+        &self,
+        launches: impl Iterator<Item = &'l Launch> + Clone,
+    ) -> Result<(), ProgramError> {
+        let used = launches.clone().map(|launch| Ok(self.find(launch)?.0.name.as_str()));
+        let used = used.collect::<Result<Vec<_>, ProgramError>>()?;
+        let idle = |file: &&File| !used.contains(&file.name.as_str());
+        match self.files[..self.named].iter().find(idle) {
+            None => Ok(()),
+            Some(file) => {
+                let launched: Vec<_> = launches.map(|launch| launch.kernel.as_str()).collect();
+                Err(ProgramError::Idle { file: file.name.clone(), launched: launched.join(", ") })
+            }
+        }
+    }
+
+    /// The entry point that a launch means, and its file.
+    pub(super) fn find(&self, launch: &Launch) -> Result<(&File, String), ProgramError> {
+        let Launch { ptx, kernel, .. } = launch;
+        let is_meant = |file: &&File| match ptx {
+            Some(name) => Path::new(&file.name).file_name().is_some_and(|own| own == &**name),
+            None => true,
+        };
+        let (named, others) = self.files.split_at(self.named);
+        let of = |files: &[File]| {
+            let meant = files.iter().filter(is_meant);
+            entry(kernel, &meant.flat_map(|file| file.entries.clone()).collect::<Vec<_>>())
+        };
+        if let Some(ptx) = ptx
+            && !self.files.iter().any(|file| is_meant(&file))
+        {
+            let files = self.files.iter().map(|file| file.name.clone()).collect();
+            return Err(ProgramError::File { kernel: kernel.clone(), ptx: ptx.clone(), files });
+        }
+        let found = match of(named) {
+            Err(BindError::NoEntry { .. }) if of(others).is_ok() => of(others)?,
+            Err(BindError::NoEntry { .. }) => of(&self.files)?,
+            found => found?,
+        };
+        let has = |file: &&File| is_meant(file) && file.entries.contains(&found);
+        let Some(file) = self.files.iter().find(has) else {
+            let (kernel, names) = (kernel.clone(), Vec::new());
+            return Err(BindError::NoEntry { kernel, names }.into());
+        };
+        match &file.module {
+            Err(why) => Err(ProgramError::Launch { kernel: found, why: why.clone() }),
+            Ok(module) => match module.refusal(&found) {
+                Some(refusal) => Err(BindError::Ptx(refusal.clone()).into()),
+                None => Ok((file, found)),
+            },
+        }
+    }
+
+    /// Lines of CUDA at which some launches' kernels compute in f32, each with whether they choose an operand
+    /// or clamp there.
+    pub(super) fn departures(
+        &self,
+        launches: &[Launch],
+    ) -> Result<BTreeMap<String, bool>, ProgramError> {
+        let mut all = BTreeMap::new();
+        for launch in launches {
+            let (file, kernel) = self.find(launch)?;
+            let Ok(module) = &file.module else { continue };
+            for (line, chooses) in module.departures(&kernel) {
+                *all.entry(line).or_insert(false) |= chooses;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether conventions name lines of the forward kernels.
+    ///
+    /// # Errors
+    /// [`ProgramError::Convention`] for the first that does not.
+    pub(super) fn check_conventions(&self, manifest: &Manifest) -> Result<(), ProgramError> {
+        let conventions = &manifest.conventions;
+        if conventions.is_empty() {
+            return Ok(());
+        }
+        let all = self.departures(&manifest.forward)?;
+        let check =
+            |lines: &BTreeSet<String>, (convention, does), can: &dyn Fn(bool) -> bool| match lines
+                .iter()
+                .find(|line| !all.get(*line).is_some_and(|&chooses| can(chooses)))
+            {
+                None => Ok(()),
+                Some(line) => Err(ProgramError::Convention {
+                    convention,
+                    line: line.clone(),
+                    does,
+                    known: listed(all.iter().filter(|(_, chooses)| can(**chooses))),
+                }),
+            };
+        let straight = ("straight_through", "choose an operand or clamp");
+        check(&conventions.straight_through, straight, &|chooses| chooses)?;
+        check(&conventions.detach, ("detach", "compute in f32"), &|_| true)
+    }
+}
+
+/// Lines that are shown.
+const SHOWN: usize = 12;
+
+/// Some lines of CUDA, in words.
+fn listed<'l>(lines: impl Iterator<Item = (&'l String, &'l bool)>) -> String {
+    let lines: Vec<&str> = lines.map(|(line, _)| line.as_str()).collect();
+    match lines.len() {
+        0 => "there is none; compile with -lineinfo".to_owned(),
+        1..=SHOWN => lines.join(", "),
+        count => format!("{} and {} more", lines[..SHOWN].join(", "), count - SHOWN),
+    }
+}
