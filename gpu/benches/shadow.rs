@@ -269,6 +269,7 @@ fn grid_forward() -> Kernel {
     let mut uniform = Uniform(1);
     let scales: Vec<f32> =
         (0_i32..).take(LEVELS as usize).map(|l| 16.0 * 1.5_f32.powi(l) - 1.0).collect();
+    #[expect(clippy::cast_possible_truncation, reason = "below 300")]
     let resolutions: Vec<u32> = scales.iter().map(|scale| scale.ceil() as u32 + 1).collect();
     let mut offsets = vec![0];
     for resolution in &resolutions {
