@@ -242,13 +242,14 @@ pub(crate) enum Approximation {
     Rcp,
     Sqrt,
     Rsqrt,
+    /// Binary.
+    Div,
+    DivFull,
+    // Behind the others, whose numbers decide how they are perturbed.
     /// As WGSL bounds them.
     Ex2Wgsl,
     Lg2Wgsl,
     RsqrtWgsl,
-    /// Binary.
-    Div,
-    DivFull,
 }
 
 /// Binary f32 operations.

@@ -5,7 +5,7 @@
 //! Left out are those that nobody has needed: inverse and hyperbolic inverse functions, determinants,
 //! `refract`, `frexp`, `modf`, `ldexp`, and packing.
 
-use std::f32::consts::{LN_2, LOG2_E, PI};
+use std::f32::consts::PI;
 use std::rc::Rc;
 
 use wgpu::naga::{MathFunction, TypeInner};
@@ -133,7 +133,7 @@ impl Lower<'_> {
             MathFunction::Exp2 => "ex2.wgsl.f32",
             MathFunction::Log => {
                 let log2 = self.code.op("lg2.wgsl.f32", &[x]);
-                return Some(self.code.op("mul.f32", &[log2, Scalar::float(LN_2)]));
+                return Some(self.times(log2, std::f64::consts::LN_2));
             }
             MathFunction::Log2 => "lg2.wgsl.f32",
             MathFunction::Sqrt => "sqrt.approx.f32",
@@ -179,8 +179,17 @@ impl Lower<'_> {
 
     /// 2^(x log2(e)).
     fn exp(&mut self, x: Scalar) -> Scalar {
-        let power = self.code.op("mul.f32", &[x, Scalar::float(LOG2_E)]);
+        let power = self.times(x, std::f64::consts::LOG2_E);
         self.code.op("ex2.wgsl.f32", &[power])
+    }
+
+    /// A number times a constant, whose high and low part are literals, as in CUDA's library: so it is known what
+    /// the constant is, and not only its rounding to f32.
+    fn times(&mut self, x: Scalar, constant: f64) -> Scalar {
+        #[expect(clippy::cast_possible_truncation, reason = "the high part, and then the low part")]
+        let [high, low] = [constant as f32, (constant - f64::from(constant as f32)) as f32];
+        let least = self.code.op("mul.f32", &[x, Scalar::float(low)]);
+        self.code.op("fma.rn.f32", &[x, Scalar::float(high), least])
     }
 
     fn cosine(&mut self, x: Scalar) -> Scalar {
