@@ -352,7 +352,7 @@ fn a_program_makes_the_cases() {
     }
 }
 
-/// Indices of 64 bits and a mask of bytes, as PyTorch has them: `y = mask ? x[index] : 0`.
+/// Indices of 64 bits and a mask of bytes, as `PyTorch` has them: `y = mask ? x[index] : 0`.
 #[test]
 fn indices_and_masks_of_pytorch_are_drawn_and_compared() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -12,13 +12,13 @@
 //!
 //! # Variables
 //! A variable of a function, or of `private` memory, lives in registers unless an index that is known only
-//! at run time goes into it ([`usage`]); then it lies in the thread's local memory. Workgroup variables are
+//! at run time goes into it (`usage`); then it lies in the thread's local memory. Workgroup variables are
 //! shared memory. Buffers are parameters: a pointer each, in the order of group and binding, then the bytes
 //! of those whose length the program asks for.
 //!
 //! # What is left out
 //! Textures, numbers of other than 32 bits, ray queries, cooperative matrices, packing, and a few functions
-//! ([`maths`]): a program that needs one is refused with the function and the line.
+//! (`maths`): a program that needs one is refused with the function and the line.
 
 mod access;
 mod atomic;

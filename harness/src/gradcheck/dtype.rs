@@ -20,7 +20,7 @@ pub enum Whole {
     I32,
     /// 32 bits without one.
     U32,
-    /// 64 bits with a sign: indices of PyTorch.
+    /// 64 bits with a sign: indices of `PyTorch`.
     I64,
     /// 8 bits without one: masks.
     U8,

@@ -195,19 +195,19 @@ fn every_reduction_and_threshold_returns_the_derivatives() {
 #[ignore = "takes an hour for 1,000 cases of each stage"]
 fn unchanged_kernels_agree_on_many_drawn_cases() {
     /// Cases of each generator that are in memory at a time.
-    const BATCH: u64 = 16;
+    const BATCH: usize = 16;
     let most = std::env::var("SPLAT_WITNESS_CASES").map_or(Ok(1000), |text| text.parse());
     let most: usize = most.expect("SPLAT_WITNESS_CASES is a number");
     for name in WORKLOADS {
         let workload = splatcheck_workloads::find(name).expect("it is there");
         let mut sums: BTreeMap<Stage, (usize, Sum)> = BTreeMap::new();
-        for first in (0..).step_by(BATCH as usize) {
+        for first in (0_u64..).step_by(BATCH) {
             let left = |stage: &Stage| sums.get(stage).is_none_or(|(cases, _)| *cases < most);
             let stages: Vec<Stage> = backwards(name).into_iter().filter(left).collect();
             if stages.is_empty() {
                 break;
             }
-            let numbers = first..first + BATCH;
+            let numbers = first..first + BATCH as u64;
             let drawn = drawn(workload.as_ref(), numbers, &|case| case).expect("they are legal");
             for backward in stages {
                 let trials = drawn.iter().flat_map(|class| &class.trials).collect();

@@ -151,7 +151,7 @@ impl EmulatorEngine {
     /// The program of a stage and setting, as it runs.
     ///
     /// # Errors
-    /// As [`programs::lowered`], or where there is no artifact.
+    /// The program is none, or there is no artifact.
     pub fn ptx(artifact: &Artifact, language: Language, lanes: u32) -> Result<String, EngineError> {
         match language {
             Language::Wgsl => Ok(programs::lowered(artifact, lanes, None)?.ptx),

@@ -175,8 +175,8 @@ mod tests {
     }
 
     fn says(held: impl Fn(&Share) -> f64) -> Option<String> {
-        let element = |index: usize| {
-            let shares = shares(index as u32);
+        let element = |number: u32| {
+            let (index, shares) = (number as usize, shares(number));
             let expected: f64 = shares.iter().map(|share| share.value).sum();
             let found = shares.iter().map(|share| held(share) * share.value).sum();
             let element = Element { index, found, expected, uncertainty: 1e-9, float: 0.0 };
