@@ -1,5 +1,7 @@
 //! `splatcheck gradcheck`, `compare` and `accuracy`: pairs of kernels that no oracle of ours knows.
 
+mod explained;
+
 use splatcheck_tests::{root, say};
 use std::fs;
 use std::path::Path;
@@ -202,35 +204,6 @@ fn every_value_of_what_is_swept_is_run_and_the_wrong_ones_are_named() {
     }
 }
 
-/// A clamp whose gradient the backward kernel lets pass, as 3DGS does with alpha.
-#[test]
-fn a_departure_on_purpose_is_proposed_and_then_taken() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let manifest = copies(folder.path(), ".loc 1 7 1\nmin.f32 %f2, %f1, 0fBF800000;\n.loc 1 8 1");
-    let ptx = folder.path().join("copy.ptx");
-    let text = fs::read_to_string(&ptx).expect("written");
-    fs::write(&ptx, format!("{text}.file 1 \"copy.cu\"\n")).expect("written");
-    let run = || say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]);
-    let said = run();
-    assert_eq!(said.code, Some(1), "the derivative of a clamp is zero: {said:?}");
-    let line = "or on purpose: it agrees if copy.cu:7 lets the derivative pass: [conventions] \
-                straight_through = [\"copy.cu:7\"]\n";
-    assert!(said.out.contains(line), "{said:?}");
-    let text = fs::read_to_string(&manifest).expect("there");
-    let with = |table: &str| fs::write(&manifest, format!("{text}{table}\n")).expect("written");
-    with("[conventions]\nstraight_through = [\"copy.cu:7\"]");
-    let said = run();
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("straight_through at copy.cu:7"), "said aloud: {said:?}");
-    with("[conventions]\nstraight_through = [\"copy.cu:8\"]");
-    let said = run();
-    assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
-    assert!(
-        said.err.contains("copy.cu:8 is no line") && said.err.contains("copy.cu:7"),
-        "{said:?}"
-    );
-}
-
 /// What is named is judged: a file that no launch uses is an error, and what it lacks is the manifest's.
 #[test]
 fn a_named_file_is_used_and_the_manifest_has_what_it_lacks() {
@@ -401,102 +374,6 @@ fn indices_and_masks_of_pytorch_are_drawn_and_compared() {
     assert!(said.err.contains("a number that the array's type can hold"), "{said:?}");
 }
 
-/// `y = sum of x w` over 64 threads of two views; the backward kernel leaves out a lane, or a view.
-#[test]
-fn a_lane_and_a_view_that_are_left_out_are_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let kernel = |name: &str, by: &str, to: &str, guard: &str| {
-        format!(
-            ".visible .entry {name}(.param .u64 by, .param .u64 w, .param .u64 to)\n{{\n.reg .b32 %r<9>;\n\
-             .reg .f32 %f<9>;\n.reg .b64 %d<9>;\n.reg .pred %p<2>;\nld.param.u64 %d1, [by];\n\
-             ld.param.u64 %d2, [w];\nld.param.u64 %d3, [to];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
-             mad.lo.s32 %r3, %r2, 64, %r1;\nmad.wide.u32 %d4, %r3, 4, %d2;\nmad.wide.u32 %d5, %r2, {by}, %d1;\n\
-             mad.wide.u32 %d6, %r2, {to}, %d3;\nld.global.f32 %f1, [%d5];\nld.global.f32 %f2, [%d4];\n\
-             mul.f32 %f3, %f1, %f2;\n{guard}red.global.add.f32 [%d6], %f3;\nret;\n}}\n"
-        )
-    };
-    let manifest = |launch: &str, parameters: &str| {
-        format!(
-            "[{launch}]\nkernel = \"{launch}\"\nblock = [64]\ngrid = [2]\nparameters = {parameters}\n"
-        )
-    };
-    let text = format!(
-        "ptx = \"sum.ptx\"\n[inputs]\nx = {{ shape = [1] }}\nw = {{ shape = [2, 64] }}\n[outputs]\ny = {{ shape = [2], \
-         begins = \"zeros\" }}\n[gradients]\ny = \"v_y\"\nx = \"v_x\"\n{}{}",
-        manifest("forward", "[\"x\", \"w\", \"y\"]"),
-        manifest("backward", "[\"v_y\", \"w\", \"v_x\"]"),
-    );
-    let file = folder.path().join("sum.toml");
-    fs::write(&file, text).expect("written");
-    let file = file.display().to_string();
-    let run = |guard: &str| {
-        let ptx = format!(
-            ".version 8.0\n.target sm_75\n.address_size 64\n{}{}",
-            kernel("forward", "0", "4", ""),
-            kernel("backward", "4", "0", guard),
-        );
-        fs::write(folder.path().join("sum.ptx"), ptx).expect("written");
-        say(folder.path(), &["gradcheck", "--manifest", &file])
-    };
-    assert_eq!(run("").code, Some(0), "the right one");
-    let lane = "and.b32 %r4, %r1, 31;\nsetp.ne.u32 %p1, %r4, 31;\n@%p1 ";
-    let view = "setp.ne.u32 %p1, %r2, 1;\n@%p1 ";
-    let warp = "setp.lt.u32 %p1, %r1, 32;\n@%p1 ";
-    for (guard, words) in [
-        (lane, "v_x lacks what lane 31 of each warp contributes"),
-        (view, "v_x lacks what the blocks with blockIdx.x = 1 contribute"),
-        (warp, "v_x lacks what warp 1 of each block contributes"),
-        (
-            "setp.eq.u32 %p1, %r1, 0;\n@%p1 ",
-            "v_x holds nothing but what thread 0 of each block contributes",
-        ),
-    ] {
-        let said = run(guard);
-        assert_eq!(said.code, Some(1), "{words}: {said:?}");
-        assert!(said.out.contains(&format!("\n  looks like: {words}")), "{words}: {said:?}");
-    }
-}
-
-/// A misuse is told in the words of the manifest: which array, which element, which line of CUDA.
-#[test]
-fn a_misuse_names_the_array_its_element_and_the_line() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let manifest = copies(folder.path(), ".loc 1 7 1\nmov.f32 %f2, %f1;\n.loc 1 8 1");
-    let ptx = folder.path().join("copy.ptx");
-    let right = fs::read_to_string(&ptx).expect("written") + ".file 1 \"/home/me/copy.cu\"\n";
-    let text = fs::read_to_string(&manifest).expect("written");
-    let run = |(from, to): (&str, &str), block: &str| {
-        let (forward, backward) = right.split_once("backward(").expect("two kernels");
-        assert!(from.is_empty() || forward.contains(from), "{from}");
-        let forward = forward.replace(from, to);
-        fs::write(&ptx, format!("{forward}backward({backward}")).expect("written");
-        fs::write(&manifest, text.replacen("block = [1]", block, 1)).expect("written");
-        say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "1"])
-    };
-    assert_eq!(run(("[%d2]", "[%d2]"), "block = [1]").code, Some(0), "the right one");
-    for (change, block, says) in [
-        (
-            ("[%d2], %f2", "[%d2+4], %f2"),
-            "block = [1]",
-            "an access out of bounds to y (element 1 of 1) at copy.cu:8: ",
-        ),
-        (("[%d2], %f2", "[%d1], %f2"), "block = [1]", "a write to the input x[0] at copy.cu:8: "),
-        (("[%d2], %f2", "[%d2], %f2"), "block = [64]", "a data race on y[0] at copy.cu:8: "),
-        (
-            ("[%d2], %f2", "[%d2], %f3"),
-            "block = [1]",
-            "a number that was never written goes to y[0] at copy.cu:8: ",
-        ),
-    ] {
-        let said = run(change, block);
-        assert_eq!(said.code, Some(1), "{says}: {said:?}");
-        assert!(
-            said.out.contains(&format!("\nDISAGREE no result (case 0): {says}")),
-            "{says}: {said:?}"
-        );
-    }
-}
-
 /// A race on equal numbers may be meant: with `races=off` the numbers are judged, also by `replay`.
 #[test]
 fn what_ends_a_run_is_an_option() {
@@ -520,41 +397,51 @@ fn what_ends_a_run_is_an_option() {
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
 }
 
-/// `y = x^2 + x`, whose backward kernel leaves out the square: its two operands are one number.
+/// The same pair in WGSL: its bindings are the parameters, and findings name its line.
 #[test]
-fn a_square_that_is_left_out_is_no_wrong_sign() {
+fn a_pair_in_wgsl_is_judged_as_one_in_cuda() {
     let folder = tempfile::tempdir().expect("a folder");
-    let manifest = copies(folder.path(), ".loc 1 7 1\nfma.rn.f32 %f2, %f1, %f1, %f1;\n.loc 1 0 0");
-    let ptx = folder.path().join("copy.ptx");
-    let text = fs::read_to_string(&ptx).expect("written");
-    fs::write(&ptx, format!("{text}.file 1 \"copy.cu\"\n")).expect("written");
-    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]);
-    let words = "\n  looks like: v_x lacks what the first two operands contribute at copy.cu:7 ";
-    assert!(said.out.contains(words), "{said:?}");
-}
-
-/// A convention is proposed only if every case that failed agrees with it: `y = x^2 + x` without the square, and with
-/// a gradient that is right at 1 alone.
-#[test]
-fn a_convention_must_hold_for_every_case_that_failed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let manifest = copies(
-        folder.path(),
-        ".loc 1 7 1\nmul.f32 %f3, %f1, %f1;\n.loc 1 8 1\nadd.f32 %f2, %f3, %f1;",
-    );
-    let ptx = folder.path().join("copy.ptx");
-    let text = fs::read_to_string(&ptx).expect("written");
-    fs::write(&ptx, format!("{text}.file 1 \"copy.cu\"\n")).expect("written");
-    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "5"]);
-    assert!(
-        said.out.contains("or on purpose: it agrees if copy.cu:7 is a constant"),
-        "it does: {said:?}"
-    );
-    // The gradient is 3, which is 2 x + 1 where x is 1 as in the smallest case, and the square's alone nowhere else.
-    let thrice = text.replace("mov.f32 %f2, %f1;\nst", "fma.rn.f32 %f2, %f1, 0f40000000, %f1;\nst");
-    assert_ne!(thrice, text, "changed");
-    fs::write(&ptx, format!("{thrice}.file 1 \"copy.cu\"\n")).expect("written");
-    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "5"]);
+    let manifest = example("pair_wgsl.toml");
+    for order in ["lockstep", "adversarial:5"] {
+        let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--schedule", order]);
+        assert_eq!(said.code, Some(0), "{order}: {said:?}");
+        assert!(said.out.starts_with("agree: 20 runs, 2414 derivatives compared"), "{said:?}");
+    }
+    let source = fs::read_to_string(example("pair.wgsl")).expect("there");
+    let broken = folder.path().join("broken.wgsl");
+    let judged = |from: &str, to: &str| {
+        let changed = source.replace(from, to);
+        assert_ne!(changed, source, "{from}");
+        fs::write(&broken, changed).expect("written");
+        say(folder.path(), &["gradcheck", &broken.display().to_string(), "--manifest", &manifest])
+    };
+    let said = judged("(falloff + w[i]) * v", "falloff * v");
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(!said.out.contains("or on purpose"), "at 1 alone: {said:?}");
+    let line = 1 + source.lines().position(|line| line.contains("value += ")).expect("the part");
+    assert!(said.out.contains(&format!(" contributes at broken.wgsl:{line}:")), "{said:?}");
+    assert!(said.out.contains("\n  looks like: v_w lacks what "), "{said:?}");
+    let said = judged("v_x[i] = ", "v_x[i + 1u] = ");
+    assert!(said.out.contains("\nDISAGREE no result "), "it is out of bounds: {said:?}");
+    assert!(said.out.contains("broken.wgsl:"), "{said:?}");
+    let text = fs::read_to_string(&manifest).expect("there");
+    let own = folder.path().join("own.toml").display().to_string();
+    let ptx = example("pair.wgsl");
+    for (from, to, says) in [
+        ("block = [32]", "block = [64]", "its @workgroup_size is [32, 1, 1]"),
+        (
+            "\"y\", { u32 = \"N\" }]",
+            "\"y\"]",
+            "uses the buffers x (0, 0), w (0, 1), cells (0, 2), y (0, 3), size",
+        ),
+        ("kernel = \"splat\"", "kernel = \"spat\"", "spat"),
+    ] {
+        fs::write(&own, text.replace(from, to)).expect("written");
+        let said = say(folder.path(), &["gradcheck", &ptx, "--manifest", &own]);
+        assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{says}: {said:?}");
+        assert!(said.err.contains(says), "{says}: {said:?}");
+    }
+    let said =
+        judged("exp(-0.5 * x[i] * x[i])", "determinant(mat2x2<f32>(x[i], w[i], w[i], x[i]))");
+    assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
+    assert!(said.err.contains("Determinant") && said.err.contains("broken.wgsl:"), "{said:?}");
 }

@@ -3,100 +3,15 @@
 //! A [`Fault`] is the kernel's: the program under test misuses the machine. A [`LaunchError`] is
 //! the caller's. A [`Defect`] is the emulator's own and never says anything about the kernel.
 
+mod launch;
+mod race;
+
 use std::fmt;
 use std::time::Duration;
 
 use super::ir::Space;
-use super::parse::ParseError;
-
-/// Why a launch gave no report.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RunError {
-    /// The kernel misused the machine.
-    #[error(transparent)]
-    Program(Box<Fault>),
-    /// The launch does not fit the kernel.
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
-    /// The emulator contradicts itself.
-    #[error(transparent)]
-    Emulator(#[from] Defect),
-}
-
-impl From<Fault> for RunError {
-    fn from(fault: Fault) -> Self {
-        Self::Program(Box::new(fault))
-    }
-}
-
-/// A contradiction inside the emulator.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("defect of the emulator, not of the kernel: {0}")]
-pub struct Defect(pub String);
-
-/// A launch that does not fit the kernel or the machine.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LaunchError {
-    /// No such kernel.
-    #[error("no kernel '{0}' in the module")]
-    UnknownKernel(String),
-    /// Arguments do not match the parameters.
-    #[error("kernel '{kernel}' takes parameters of {expected:?} bytes, not {found:?}")]
-    Arguments {
-        /// The kernel.
-        kernel: String,
-        /// Bytes of each parameter.
-        expected: Vec<u32>,
-        /// Bytes of each argument.
-        found: Vec<u32>,
-    },
-    /// A block of no or too many threads, an empty grid, or more blocks than fit.
-    #[error("grid {grid:?} of blocks {block:?}: {reason}")]
-    Shape {
-        /// Blocks in x, y, z.
-        grid: [u32; 3],
-        /// Threads of a block in x, y, z.
-        block: [u32; 3],
-        /// What is wrong.
-        reason: String,
-    },
-    /// A number of lanes that no machine's warps have.
-    #[error("warps of {0} lanes: expected a power of two up to 64")]
-    LaneWidth(u32),
-    /// A kernel whose masks and lane numbers are for 32 lanes on a machine of more.
-    #[error(
-        "kernel '{kernel}' line {line}: 32-bit masks and lane numbers on a machine with warps of \
-         {width} lanes"
-    )]
-    Masks {
-        /// The kernel.
-        kernel: String,
-        /// Line of the first such instruction.
-        line: u32,
-        /// Lanes of the machine's warps.
-        width: u32,
-    },
-    /// A kernel that uses what the emulator does not have.
-    #[error(transparent)]
-    Refused(ParseError),
-    /// What the shadows of this launch were computed from does not fit into the tape.
-    #[error(
-        "the tape is full ({bytes} bytes): take fewer blocks, smaller inputs or a kernel with shorter loops, \
-         or give the tape more"
-    )]
-    Tape {
-        /// Bytes that the tape may take.
-        bytes: u64,
-    },
-    /// More instructions than a tape can name, in all kernels that ran on a memory.
-    #[error(
-        "the kernels that were followed on this memory have too many instructions: follow anew"
-    )]
-    Instructions,
-    /// Shared memory beyond what any device has.
-    #[error("{0} bytes of shared memory are more than any device has")]
-    Shared(u64),
-}
+pub use launch::{Defect, LaunchError, RunError};
+pub use race::{AccessKind, Race, RaceAccess};
 
 /// A misuse of the machine by a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -306,45 +221,6 @@ pub enum FaultKind {
     Race(Box<Race>),
 }
 
-/// Two unordered accesses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Race {
-    /// Memory accessed.
-    pub space: Space,
-    /// Address of the word.
-    pub address: u64,
-    /// The access seen first.
-    pub first: RaceAccess,
-    /// The access seen second.
-    pub second: RaceAccess,
-}
-
-/// One side of a race.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RaceAccess {
-    /// What it did.
-    pub kind: AccessKind,
-    /// Line of the PTX source.
-    pub line: u32,
-    /// Linear index of the block.
-    pub block: u32,
-    /// Warp in the block.
-    pub warp: u32,
-    /// Lanes of the warp.
-    pub lanes: u32,
-}
-
-/// How memory was touched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AccessKind {
-    /// A load.
-    Read,
-    /// A store.
-    Write,
-    /// An atomic or reduction.
-    Atomic,
-}
-
 /// [`FaultKind::observer`] of a value that was never written.
 pub const POISON: &str = "poison";
 /// [`FaultKind::observer`] of a kernel that takes longer than it may.
@@ -543,31 +419,6 @@ impl fmt::Display for UndefinedShuffle {
             }
         }?;
         f.write_str(": what it gives is undefined")
-    }
-}
-
-impl fmt::Display for Race {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "race on {:?} memory at {:#x}: {} and {}",
-            self.space, self.address, self.first, self.second
-        )
-    }
-}
-
-impl fmt::Display for RaceAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            AccessKind::Read => "read",
-            AccessKind::Write => "write",
-            AccessKind::Atomic => "atomic",
-        };
-        write!(
-            f,
-            "{kind} at line {} by block {}, warp {}, lanes {:#010x}",
-            self.line, self.block, self.warp, self.lanes
-        )
     }
 }
 

@@ -54,11 +54,11 @@ pub enum Command {
     Report(super::report::ReportArgs),
     /// Judge your own CUDA kernel, as PTX, on the emulator
     Ptx(Box<PtxArgs>),
-    /// Judge a backward kernel by its forward kernel, in PTX: any pair, without an oracle
+    /// Judge a backward kernel by its forward kernel, in PTX or WGSL: any pair, without an oracle
     Gradcheck(Box<super::gradcheck::GradcheckArgs>),
-    /// Judge a kernel by another that is right, in PTX
+    /// Judge a kernel by another that is right, in PTX or WGSL
     Compare(Box<super::gradcheck::CompareArgs>),
-    /// Measure how far a kernel is from its own exact values, in PTX
+    /// Measure how far a kernel is from its own exact values, in PTX or WGSL
     Accuracy(Box<super::gradcheck::AccuracyArgs>),
     /// Judge systems of the field, each a pair of kernels on a page, with planted bugs
     Gallery(super::gallery::GalleryArgs),

@@ -66,7 +66,7 @@ pub struct DrawnArgs {
 /// Options of `gradcheck`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct GradcheckArgs {
-    /// The kernels in PTX [default: those that the manifest names]
+    /// The kernels in PTX or WGSL [default: those that the manifest names]
     #[arg(value_name = "PTX")]
     pub ptx: Vec<PathBuf>,
     /// The rest.
@@ -77,10 +77,10 @@ pub struct GradcheckArgs {
 /// Options of `compare`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
-    /// The program that is right, in PTX
+    /// The program that is right, in PTX or WGSL
     #[arg(value_name = "RIGHT.ptx")]
     pub right: PathBuf,
-    /// The program that must compute the same, in PTX
+    /// The program that must compute the same, in PTX or WGSL
     #[arg(value_name = "OTHER.ptx")]
     pub other: PathBuf,
     /// The rest.
@@ -91,7 +91,7 @@ pub struct CompareArgs {
 /// Options of `accuracy`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct AccuracyArgs {
-    /// The kernels in PTX [default: those that the manifest names]
+    /// The kernels in PTX or WGSL [default: those that the manifest names]
     #[arg(value_name = "PTX")]
     pub ptx: Vec<PathBuf>,
     /// The rest.
