@@ -54,7 +54,7 @@ pub enum Command {
     Report(super::report::ReportArgs),
     /// Judge your own CUDA kernel, as PTX, on the emulator
     Ptx(Box<PtxArgs>),
-    /// Judge a backward kernel by its forward kernel, in PTX or WGSL: any pair, without an oracle
+    /// Judge a backward kernel by its forward kernel, in PTX or WGSL, without an oracle
     Gradcheck(Box<super::gradcheck::GradcheckArgs>),
     /// Judge a kernel by another that is right, in PTX or WGSL
     Compare(Box<super::gradcheck::CompareArgs>),
