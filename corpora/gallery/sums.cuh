@@ -1,8 +1,15 @@
-// The sums of rows that the kernels of the gallery share, by the reduction that REDUCTION names.
+// The sums of rows that the kernels of the gallery share, by the reduction that REDUCTION names: atomics without it.
 //
 // A lane's key is the row that it adds to. The key of a lane that adds nothing must be no other lane's: the
 // lanes with one key are a group, and an idle one in it is taken for its leader (keyed_sw_s.cuh).
 #pragma once
+#ifndef REDUCTION
+#define REDUCTION "keyed_atomic.cuh"
+#endif
+// The mistake that is planted: none.
+#ifndef BUG
+#define BUG 0
+#endif
 #include REDUCTION
 
 // The key of a lane that adds nothing.

@@ -7,9 +7,6 @@
 //
 //   gx = (x + 1/2) / W (GW - 1), gy alike, gz = luminance (L - 1)
 //   out = A [r, g, b, 1],  A = sum over eight cells of weight(gx, gy, gz) grid[cell]
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
 
 enum : unsigned {

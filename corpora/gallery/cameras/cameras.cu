@@ -6,9 +6,6 @@
 //   (X, Y, Z) = R p + t,  x = X / Z,  y = Y / Z,  r2 = x^2 + y^2,  radial = 1 + r2 (k1 + k2 r2)
 //   x' = x radial + 2 p1 x y + p2 (r2 + 2 x^2),  y' = y radial + p1 (r2 + 2 y^2) + 2 p2 x y
 //   u = fx x' + cx,  v = fy y' + cy; points not beyond the near plane are culled
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
 
 using Lanes = Keyed<1, 4>::Lanes;

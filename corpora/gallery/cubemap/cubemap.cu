@@ -9,13 +9,7 @@
 // reflected(N) = sum(w light(L)) / sum(w) over the texels L, where w = max(N.L, 0) D(N.L) area(L). D is GGX's
 // distribution for the half vector of N and L, whose cosine to N has the square (1 + N.L) / 2. But for a
 // factor that both sums have, D = 1 / (1 - bend (1 + N.L))^2, where bend = (1 - alpha^2) / 2.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned { MOST_TEXELS = 96 };
 

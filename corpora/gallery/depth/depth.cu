@@ -13,13 +13,7 @@
 // A Gaussian is passed where sigma < 0, where alpha < 1/255 and where its mask is 0; a pixel ends before the
 // Gaussian that would take T to 1/10000 or below; one whose mask is 0 is left black. Pixel p has the Gaussians
 // ids[offsets[p]] to ids[offsets[p + 1] - 1], in the order of blending.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned { MOST_GAUSSIANS = 24 };
 

@@ -8,13 +8,7 @@
 //
 //   m = sum over eight corners of weight mask[vertex],     gate = 1 / (1 + exp(-m / temperature))
 //   f = sum over eight corners of weight table[hash],      out = gate f where gate >= cut, else 0
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned {
     FEATURES = 2,

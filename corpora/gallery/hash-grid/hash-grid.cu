@@ -9,13 +9,7 @@
 //   features of the level = sum over the 2^d corners of its cell of weight(corner) table[l][entry(corner)]
 //   entry = x_0 + x_1 (r + 1) + x_2 (r + 1)^2 where (r + 1)^d entries fit the table; else the hash (equation 4),
 //   the exclusive or of x_0, 2654435761 x_1 and 805459861 x_2, modulo T
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned {
     FEATURES = 2,

@@ -6,13 +6,7 @@
 //
 // A pixel shows triangle ids[p] - 1, or none where ids[p] is 0. With barycentrics b0, b1 and b2 = 1 - b0 - b1
 // an attribute is b0 a0 + b1 a1 + b2 a2, and its slope along x is db0/dx (a0 - a2) + db1/dx (a1 - a2).
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned { MOST_VERTICES = 64, MOST_ATTRIBUTES = 4 };
 

@@ -9,13 +9,7 @@
 //   A texel of a coarser level is the mean of four. The footprint is the matrix J of derivatives of the position
 //   in texels by the pixel. Its longest axis squared, l, is the larger eigenvalue of J' J, the level log2(l) / 2.
 //   color = bilinear(below) + part (bilinear(above) - bilinear(below)), the levels below and above
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned {
     CHANNELS = 3,

@@ -8,9 +8,6 @@
 //
 // All samples of the batch add to the same numbers of R, L and skip. Neighbouring lanes have neighbouring
 // samples and one block, so a warp has one row but where two blocks meet.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
 
 enum : unsigned { M = 4, WIDTH = M * M };

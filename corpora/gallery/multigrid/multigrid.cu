@@ -11,13 +11,7 @@
 //   out = R' y,   y[f,c] = (gain[c] + attention[f,c]) (R x)[f,c]
 //
 // Both ways are between any two shapes. On the way back the gradients take R first and then R'.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned {
     CHANNELS = 2,

@@ -9,9 +9,6 @@
 // with bilinear and linear interpolation; (u, v, w) is (x, y, z), (y, z, x) and (z, x, y). There
 // are per_unit entries in a unit of length, from 0 to G - 1. A coordinate is clamped to that: outside, it has
 // no gradient itself.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
 
 enum : unsigned {

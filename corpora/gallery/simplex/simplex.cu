@@ -10,13 +10,7 @@
 //   lowest vertex one axis is stepped along after another, that of f_1 first.
 //   features = (1 - f_1) entry_0 + (f_1 - f_2) entry_1 + ... + f_d entry_d
 //   A vertex has the entry that its hash names, modulo T.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned {
     FEATURES = 2,

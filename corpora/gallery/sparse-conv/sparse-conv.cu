@@ -8,13 +8,7 @@
 // Sites are both input and output. Pair m of the map says that site to_site[m] sees site from_site[m] by
 // kernel offset k, where offsets[k] <= m < offsets[k + 1]. Each site sees itself by the kernel's centre,
 // whose weights are the last. out[to] is the sum over pairs of features[from] times weights[k].
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned { MOST_ROWS = 64, MOST_CHANNELS = 4 };
 

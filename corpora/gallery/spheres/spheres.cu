@@ -8,14 +8,8 @@
 //
 // Lists of hits are given: pixel p has the spheres ids[offsets[p]] to ids[offsets[p + 1] - 1], in any
 // order. A sphere that the ray misses adds nothing.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
 
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned { BLOCK_SIZE = 64, MOST_SPHERES = 32 };
 

@@ -8,9 +8,6 @@
 //
 // The harmonics are polynomials of d, and the gradient by d is that of the polynomials as written. The
 // normalization then takes the part along d away.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
 
 enum : unsigned { MOST = 16 };

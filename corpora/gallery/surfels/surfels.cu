@@ -10,13 +10,7 @@
 //   13: the distortion loss, the sum over pairs of w_i w_j (m_i - m_j)^2
 // The camera stands `distance` in front of the origin. Pixel p has the surfels ids[offsets[p]] to
 // ids[offsets[p + 1] - 1], and they are blended in that order.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned { MOST_SURFELS = 32 };
 

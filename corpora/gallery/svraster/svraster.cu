@@ -10,13 +10,7 @@
 // The scene is the cube from -1 to 1, the camera stands `distance` in front of its centre. A voxel of level k is
 // the part of it that the first k digits, base 8, of its code name. Its corners are rows of the densities, which
 // neighbours share. Pixel p has the voxels ids[offsets[p]] to ids[offsets[p + 1] - 1], in the order of blending.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned { MOST_LEVELS = 2, MOST_CORNERS = 64, MOST_VOXELS = 24 };
 

@@ -6,13 +6,7 @@
 //
 // A texture of W by H texels has texel (x, y) at ((x + 1/2) / W, (y + 1/2) / H). A lookup at uv weighs the
 // four texels around it by their distances, first along x and then along y.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned { MOST_TEXELS = 128, MOST_CHANNELS = 4 };
 

@@ -9,13 +9,7 @@
 // Here distances are positive inside.
 //
 // Pixel p has the triangles ids[offsets[p]] to ids[offsets[p + 1] - 1], blended in that order.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
-#ifndef BUG
-#define BUG 0
-#endif
 
 enum : unsigned { MOST_TRIANGLES = 32 };
 

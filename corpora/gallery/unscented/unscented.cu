@@ -7,9 +7,6 @@
 //   o_g = S^-1 R^T (o - mean),  d_g = S^-1 R^T d        the ray where the Gaussian is the unit one
 //   tau = -o_g . d_g / d_g . d_g,   x = o_g + tau d_g   the point of the largest response
 //   alpha = opacity exp(-x . x / 2),   depth = tau
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
 
 enum : unsigned { BLOCK_GAUSSIANS = 16 };

@@ -9,9 +9,6 @@
 // Positions less the origin (ox, oy, oz) count voxels, from 0 to D - 1; weight is the product of
 // 1 - |distance| over the three axes. A point has a mass m. The softening keeps voxels that are hardly
 // reached, or not at all, near zero.
-#ifndef REDUCTION
-#define REDUCTION "keyed_atomic.cuh"
-#endif
 #include "sums.cuh"
 
 enum : unsigned { FEATURES = 3, ROW = 4, BLOCK_VOXELS = 64 };
