@@ -413,13 +413,21 @@ fn a_pair_in_wgsl_is_judged_as_one_in_cuda() {
         let changed = source.replace(from, to);
         assert_ne!(changed, source, "{from}");
         fs::write(&broken, changed).expect("written");
-        say(folder.path(), &["gradcheck", &broken.display().to_string(), "--manifest", &manifest])
+        let broken = broken.display().to_string();
+        let words = ["gradcheck", &broken, "--manifest", &manifest, "--sarif", "run.sarif"];
+        say(folder.path(), &words)
     };
     let said = judged("(falloff + w[i]) * v", "falloff * v");
     assert_eq!(said.code, Some(1), "{said:?}");
     let line = 1 + source.lines().position(|line| line.contains("value += ")).expect("the part");
     assert!(said.out.contains(&format!(" contributes at broken.wgsl:{line}:")), "{said:?}");
     assert!(said.out.contains("\n  looks like: v_w lacks what "), "{said:?}");
+    let text = fs::read_to_string(folder.path().join("run.sarif")).expect("written");
+    let log: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    let uri = place["artifactLocation"]["uri"].as_str().expect("a file");
+    assert!(uri.ends_with("broken.wgsl"), "the file, without the line: {uri}");
+    assert_eq!(place["region"]["startLine"], line, "not the column: {place}");
     let said = judged("v_x[i] = ", "v_x[i + 1u] = ");
     assert!(said.out.contains("\nDISAGREE no result "), "it is out of bounds: {said:?}");
     assert!(said.out.contains("broken.wgsl:"), "{said:?}");

@@ -29,7 +29,8 @@ mod wgsl;
 
 pub use draw::{Array, Case, CaseProblem, Values};
 pub use dtype::{Dtype, Whole};
-pub use explain::Explained;
+pub use explain::{Explained, file_and_line};
+pub use fault::element_of;
 pub use judge::{Checked, Element, Judged, accuracy, check, compare, exact_arrays};
 pub use launch::Traffic;
 pub use manifest::{

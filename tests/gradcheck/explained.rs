@@ -3,15 +3,22 @@
 use super::copies;
 use splatcheck_tests::say;
 use std::fs;
+use std::path::Path;
+
+/// A pair whose lines are those of `copy.cu`: the manifest, and the text of the kernels, which is `copy.ptx`.
+fn copies_of_cuda(folder: &Path, forward: &str) -> [String; 2] {
+    let (manifest, ptx) = (copies(folder, forward), folder.join("copy.ptx"));
+    let text = fs::read_to_string(&ptx).expect("written") + ".file 1 \"/home/me/copy.cu\"\n";
+    fs::write(&ptx, &text).expect("written");
+    [manifest, text]
+}
 
 /// A clamp whose gradient the backward kernel lets pass, as 3DGS does with alpha.
 #[test]
 fn a_departure_on_purpose_is_proposed_and_then_taken() {
     let folder = tempfile::tempdir().expect("a folder");
-    let manifest = copies(folder.path(), ".loc 1 7 1\nmin.f32 %f2, %f1, 0fBF800000;\n.loc 1 8 1");
-    let ptx = folder.path().join("copy.ptx");
-    let text = fs::read_to_string(&ptx).expect("written");
-    fs::write(&ptx, format!("{text}.file 1 \"copy.cu\"\n")).expect("written");
+    let clamp = ".loc 1 7 1\nmin.f32 %f2, %f1, 0fBF800000;\n.loc 1 8 1";
+    let [manifest, _] = copies_of_cuda(folder.path(), clamp);
     let run = || say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]);
     let said = run();
     assert_eq!(said.code, Some(1), "the derivative of a clamp is zero: {said:?}");
@@ -93,9 +100,9 @@ fn a_lane_and_a_view_that_are_left_out_are_named() {
 #[test]
 fn a_misuse_names_the_array_its_element_and_the_line() {
     let folder = tempfile::tempdir().expect("a folder");
-    let manifest = copies(folder.path(), ".loc 1 7 1\nmov.f32 %f2, %f1;\n.loc 1 8 1");
-    let ptx = folder.path().join("copy.ptx");
-    let right = fs::read_to_string(&ptx).expect("written") + ".file 1 \"/home/me/copy.cu\"\n";
+    let lines = ".loc 1 7 1\nmov.f32 %f2, %f1;\n.loc 1 8 1";
+    let ([manifest, right], ptx) =
+        (copies_of_cuda(folder.path(), lines), folder.path().join("copy.ptx"));
     let text = fs::read_to_string(&manifest).expect("written");
     let run = |(from, to): (&str, &str), block: &str| {
         let (forward, backward) = right.split_once("backward(").expect("two kernels");
@@ -133,10 +140,8 @@ fn a_misuse_names_the_array_its_element_and_the_line() {
 #[test]
 fn a_square_that_is_left_out_is_no_wrong_sign() {
     let folder = tempfile::tempdir().expect("a folder");
-    let manifest = copies(folder.path(), ".loc 1 7 1\nfma.rn.f32 %f2, %f1, %f1, %f1;\n.loc 1 0 0");
-    let ptx = folder.path().join("copy.ptx");
-    let text = fs::read_to_string(&ptx).expect("written");
-    fs::write(&ptx, format!("{text}.file 1 \"copy.cu\"\n")).expect("written");
+    let square = ".loc 1 7 1\nfma.rn.f32 %f2, %f1, %f1, %f1;\n.loc 1 0 0";
+    let [manifest, _] = copies_of_cuda(folder.path(), square);
     let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]);
     let words = "\n  looks like: v_x lacks what the first two operands contribute at copy.cu:7 ";
     assert!(said.out.contains(words), "{said:?}");
@@ -147,13 +152,8 @@ fn a_square_that_is_left_out_is_no_wrong_sign() {
 #[test]
 fn a_convention_must_hold_for_every_case_that_failed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let manifest = copies(
-        folder.path(),
-        ".loc 1 7 1\nmul.f32 %f3, %f1, %f1;\n.loc 1 8 1\nadd.f32 %f2, %f3, %f1;",
-    );
-    let ptx = folder.path().join("copy.ptx");
-    let text = fs::read_to_string(&ptx).expect("written");
-    fs::write(&ptx, format!("{text}.file 1 \"copy.cu\"\n")).expect("written");
+    let square = ".loc 1 7 1\nmul.f32 %f3, %f1, %f1;\n.loc 1 8 1\nadd.f32 %f2, %f3, %f1;";
+    let [manifest, text] = copies_of_cuda(folder.path(), square);
     let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "5"]);
     assert!(
         said.out.contains("or on purpose: it agrees if copy.cu:7 is a constant"),
@@ -162,7 +162,7 @@ fn a_convention_must_hold_for_every_case_that_failed() {
     // The gradient is 3, which is 2 x + 1 where x is 1 as in the smallest case, and the square's alone nowhere else.
     let thrice = text.replace("mov.f32 %f2, %f1;\nst", "fma.rn.f32 %f2, %f1, 0f40000000, %f1;\nst");
     assert_ne!(thrice, text, "changed");
-    fs::write(&ptx, format!("{thrice}.file 1 \"copy.cu\"\n")).expect("written");
+    fs::write(folder.path().join("copy.ptx"), thrice).expect("written");
     let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "5"]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(!said.out.contains("or on purpose"), "at 1 alone: {said:?}");

@@ -62,14 +62,14 @@ impl Fault {
         }
     }
 
-    /// The address that it is about, in global memory.
+    /// The address that it is about, and the memory that this is in.
     #[must_use]
-    pub fn address(&self) -> Option<u64> {
+    pub fn address(&self) -> Option<(Space, u64)> {
         match &self.kind {
-            FaultKind::OutOfBounds { space: Space::Global, address, .. }
-            | FaultKind::Misaligned { space: Space::Global, address, .. }
-            | FaultKind::PoisonOutput { address } => Some(*address),
-            FaultKind::Race(race) => (race.space == Space::Global).then_some(race.address),
+            FaultKind::OutOfBounds { space, address, .. }
+            | FaultKind::Misaligned { space, address, .. } => Some((*space, *address)),
+            FaultKind::PoisonOutput { address } => Some((Space::Global, *address)),
+            FaultKind::Race(race) => Some((race.space, race.address)),
             _ => None,
         }
     }

@@ -143,14 +143,14 @@ fn instruction(
         }
         Op::Memory(op) => {
             if let Some(journal) = &mut machine.journal {
-                leave(journal, &mut warp.registers, running.pc);
+                leave(journal, &mut warp.registers, running.pc, &instruction.op);
             }
             memory(machine, block, at, running, op)?;
             Ok(Next::Advance)
         }
         Op::Synchronization(op) => {
             if let Some(journal) = &mut machine.journal {
-                leave(journal, &mut warp.registers, running.pc);
+                leave(journal, &mut warp.registers, running.pc, &instruction.op);
             }
             synchronize(machine, block, at, running, op)
         }

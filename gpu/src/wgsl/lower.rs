@@ -42,6 +42,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use splatcheck_emulator::{Argument, Buffer, DeviceMemory};
 use wgpu::naga::back::pipeline_constants::process_overrides;
 use wgpu::naga::valid::{FunctionInfo, ModuleInfo};
 use wgpu::naga::{
@@ -111,6 +112,15 @@ pub struct Bound {
     pub sized: bool,
     /// The least bytes that a binding of it has.
     pub least_bytes: u32,
+}
+
+/// The arguments of a kernel: a pointer to each of its buffers, then the bytes of those whose length it asks for.
+#[must_use]
+pub fn arguments(bound: &[Bound], buffers: &[Buffer], memory: &DeviceMemory) -> Vec<Argument> {
+    let pointers = buffers.iter().map(|&buffer| Argument::from(buffer));
+    let sized = bound.iter().zip(buffers).filter(|(bound, _)| bound.sized);
+    let lengths = sized.map(|(_, &buffer)| u32::try_from(memory.bytes(buffer)).unwrap_or(u32::MAX));
+    pointers.chain(lengths.map(Argument::from)).collect()
 }
 
 /// A kernel for the emulator.

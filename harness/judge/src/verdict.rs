@@ -177,8 +177,26 @@ impl Difference {
     }
 }
 
+/// The index of the element of a number, row by row, in an array of that shape.
+#[must_use]
+pub fn index(shape: &[usize], number: usize) -> Vec<usize> {
+    let mut rest = number;
+    let mut index: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&side| {
+            let at = rest % side.max(1);
+            rest /= side.max(1);
+            at
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
 /// An element of an output as it is written in Python.
-pub(crate) fn place(output: &str, index: &[usize]) -> String {
+#[must_use]
+pub fn place(output: &str, index: &[usize]) -> String {
     let index: Vec<String> = index.iter().map(ToString::to_string).collect();
     format!("{output}[{}]", index.join(", "))
 }

@@ -104,12 +104,21 @@ impl Answer {
     /// What came of each array.
     #[getter]
     fn rows(&self) -> Vec<Row> {
-        let row = |one: splatcheck::gradcheck::Judged| {
+        let row = |one: &splatcheck::gradcheck::Judged| {
             let wrong = one.wrong.len();
             let counts = (one.compared, one.zeros, one.unknown);
-            (one.name, one.of, counts.0, counts.1, counts.2, wrong, one.worst, one.rounding)
+            (
+                one.name.clone(),
+                one.of.clone(),
+                counts.0,
+                counts.1,
+                counts.2,
+                wrong,
+                one.worst,
+                one.rounding,
+            )
         };
-        self.ran.arrays().into_values().map(row).collect()
+        self.ran.arrays().values().map(row).collect()
     }
 
     /// What is known of the first case's arrays: see `exact_arrays`.

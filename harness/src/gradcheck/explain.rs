@@ -30,6 +30,15 @@ pub struct Explained {
     pub line: Option<String>,
 }
 
+/// The file and the line of a place in a source: `pair.cu:9`, or of WGSL with a column `pair.wgsl:36:5`.
+#[must_use]
+pub fn file_and_line(place: &str) -> Option<(&str, u32)> {
+    let (before, last) = place.rsplit_once(':')?;
+    let with_column =
+        before.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+    with_column.or_else(|| Some((before, last.parse().ok()?)))
+}
+
 /// What the derivative by an element is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
@@ -103,7 +112,7 @@ impl Part {
 fn candidates(parts: &[Contribution]) -> [Vec<Part>; 4] {
     let file = |part: &Contribution| {
         let source = part.place.source.as_ref()?;
-        Some(source.rsplit_once(':').map_or(source.as_str(), |(file, _)| file).to_owned())
+        Some(file_and_line(source).map_or(source.as_str(), |(file, _)| file).to_owned())
     };
     let mut files: BTreeMap<Option<String>, usize> = BTreeMap::new();
     for part in parts {
@@ -202,4 +211,16 @@ fn distance(element: &Element) -> f64 {
 
 fn ordinal(operand: u8) -> &'static str {
     ["first", "second", "third"].get(usize::from(operand)).copied().unwrap_or("fourth")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_a_line_and_of_wgsl_a_column() {
+        assert_eq!(file_and_line("pair.cu:9"), Some(("pair.cu", 9)));
+        assert_eq!(file_and_line("pair.wgsl:36:5"), Some(("pair.wgsl", 36)), "not the column");
+        assert_eq!(file_and_line("pair.cu"), None, "no line");
+    }
 }

@@ -1,91 +1,74 @@
-//! What a kernel did wrong in the words of its manifest: the array and its element, the line of the CUDA source.
+//! What a kernel did wrong in the words of its manifest: the array and its element, the line of the source.
 
-use splatcheck_emulator::{Fault, FaultKind, Space};
-use splatcheck_gpu::source_lines::SourceLines;
+use splatcheck_emulator::{Fault, FaultKind, Module, Space};
+use splatcheck_judge::verdict::{index, place};
 
-/// An array in the machine's memory.
+/// An array, as findings name it.
 pub(super) struct Known<'a> {
     pub(super) name: &'a str,
-    pub(super) address: u64,
-    /// Its shape, and the bytes of a number.
     pub(super) shape: &'a [usize],
+    /// Bytes of a number.
     pub(super) width: usize,
 }
 
 impl Known<'_> {
-    fn bytes(&self) -> u64 {
-        (self.shape.iter().product::<usize>() * self.width) as u64
-    }
-
-    /// The element at an address: its index as in `NumPy`, or its number beyond the end.
-    fn element(&self, address: u64) -> String {
-        let number = usize::try_from(address - self.address).unwrap_or(usize::MAX) / self.width;
+    /// The element that a byte is of, or its number beyond the end.
+    fn element(&self, byte: u64) -> String {
+        let number = usize::try_from(byte).unwrap_or(usize::MAX) / self.width;
         let count: usize = self.shape.iter().product();
         if number >= count {
             return format!("{} (element {number} of {count})", self.name);
         }
-        let mut rest = number;
-        let mut index: Vec<String> = Vec::new();
-        for side in self.shape.iter().rev() {
-            index.push((rest % side).to_string());
-            rest /= side;
-        }
-        index.reverse();
-        format!("{}[{}]", self.name, index.join(", "))
+        element_of(self.name, self.shape, number)
     }
 }
 
-/// Bytes behind an array in which an access is taken for one of it: arrays lie so far apart.
-const BEYOND: u64 = 1 << 32;
+/// An element by its number, as it is written in Python.
+#[must_use]
+pub fn element_of(name: &str, shape: &[usize], number: usize) -> String {
+    if shape.is_empty() { name.to_owned() } else { place(name, &index(shape, number)) }
+}
 
-/// What happened, in a sentence: what, to which element, at which line.
-pub(super) fn told(fault: &Fault, arrays: &[Known<'_>], lines: &SourceLines) -> String {
-    let place = |space: Space, address: u64| match space {
-        Space::Global => {
-            let near = |known: &&Known<'_>| {
-                (known.address..known.address + known.bytes() + BEYOND).contains(&address)
-            };
-            let known = arrays.iter().filter(near).max_by_key(|known| known.address);
-            known.map_or_else(|| "an address of no array".to_owned(), |one| one.element(address))
+/// What happened, in a sentence: what, to which element, at which line. `at`: the array that an address is in, and
+/// the byte of it; `input`: an input.
+pub(super) fn told<'a>(
+    fault: &Fault,
+    module: &Module,
+    at: impl Fn(u64) -> Option<(Known<'a>, u64)>,
+    input: impl Fn(&str) -> Option<Known<'a>>,
+) -> String {
+    let element = match &fault.kind {
+        FaultKind::InputWritten { name, offset } => {
+            Some(input(name).map_or_else(|| name.clone(), |known| known.element(*offset)))
         }
-        other => format!("byte {address} of {} memory", format!("{other:?}").to_lowercase()),
+        _ => fault.address().map(|(space, address)| match (space, at(address)) {
+            (Space::Global, Some((known, byte))) => known.element(byte),
+            (Space::Global, None) => "an address of no array".to_owned(),
+            (other, _) => {
+                format!("byte {address} of {} memory", format!("{other:?}").to_lowercase())
+            }
+        }),
     };
     let what = match &fault.kind {
-        FaultKind::Race(race) => {
-            Some(format!("a data race on {}", place(race.space, race.address)))
-        }
-        FaultKind::OutOfBounds { space, address, .. } => {
-            Some(format!("an access out of bounds to {}", place(*space, *address)))
-        }
-        FaultKind::Misaligned { space, address, .. } => {
-            Some(format!("a misaligned access to {}", place(*space, *address)))
-        }
-        FaultKind::PoisonOutput { address } => Some(format!(
-            "a number that was never written goes to {}",
-            place(Space::Global, *address)
-        )),
-        FaultKind::InputWritten { name, offset } => {
-            let own = arrays.iter().find(|known| known.name == name);
-            let element = own.map_or_else(|| name.clone(), |own| own.element(own.address + offset));
-            Some(format!("a write to the input {element}"))
-        }
+        FaultKind::Race(_) => Some("a data race on"),
+        FaultKind::OutOfBounds { .. } => Some("an access out of bounds to"),
+        FaultKind::Misaligned { .. } => Some("a misaligned access to"),
+        FaultKind::PoisonOutput { .. } => Some("a number that was never written goes to"),
+        FaultKind::InputWritten { .. } => Some("a write to the input"),
         _ => None,
     };
-    let mut sources: Vec<String> = Vec::new();
+    let mut sources: Vec<&str> = Vec::new();
     for line in fault.lines() {
-        let source = lines.at(line).map(|origin| {
-            let file = origin.at.file.rsplit('/').next().unwrap_or_default();
-            format!("{file}:{}", origin.at.line)
-        });
+        let source = module.origin(&fault.kernel, line);
         sources.extend(source.filter(|source| !sources.contains(source)));
     }
     let sources = match sources.is_empty() {
         true => String::new(),
         false => format!(" at {}", sources.join(" and ")),
     };
-    match what {
-        Some(what) => format!("{what}{sources}: {fault}"),
-        None if sources.is_empty() => fault.to_string(),
-        None => format!("{fault}{sources}"),
+    match (what, element) {
+        (Some(what), Some(element)) => format!("{what} {element}{sources}: {fault}"),
+        _ if sources.is_empty() => fault.to_string(),
+        _ => format!("{fault}{sources}"),
     }
 }

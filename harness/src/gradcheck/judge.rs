@@ -8,7 +8,7 @@ use splatcheck_judge::words::count;
 use super::draw::{Case, CaseProblem, Values};
 use super::dtype::Dtype;
 use super::explain::{Explained, Parts, explain};
-use super::launch::{Arrays, Traffic};
+use super::launch::{Arrays, Traffic, words_of};
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
 
@@ -368,11 +368,10 @@ fn compared_programs(
         let found = other.bytes_of(name).map_err(Stopped::Fault)?;
         let mut judged = match dtype {
             Dtype::F32 => {
-                let found = other.words(name).map_err(Stopped::Fault)?;
                 let exact = other.memory.exact(other.buffers[name]);
                 let wanted = one.memory.exact(one.buffers[name]);
                 let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
-                compared(name, name, &found, &exact, wanted, checked.open)
+                compared(name, name, &words_of(&found), &exact, wanted, checked.open)
             }
             Dtype::Whole(whole) => {
                 equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))

@@ -6,12 +6,13 @@ use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, Launch as Shape, Module, Observers, RunError, Schedule,
     Shadowing, TimeLimit, run,
 };
+use splatcheck_gpu::wgsl::lower::arguments;
 use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem};
 use super::fault::{Known, told};
 use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
-use super::program::{File, Program, ProgramError, Stopped};
+use super::program::{Entry, Program, ProgramError, Stopped};
 use super::wgsl::Bindings;
 
 /// The arrays of a case in the machine's memory.
@@ -93,8 +94,7 @@ impl Arrays {
         (shadow, schedule): (Shadowing, &Schedule),
     ) -> Result<(), Stopped> {
         for launch in launches {
-            let (file, kernel) = program.find(launch)?;
-            let File { module: Ok(module), lines, .. } = file else { continue };
+            let Entry { file, module, kernel } = program.find(launch)?;
             let shape = match &file.bindings {
                 None => self.shape(module, &kernel, launch, case)?,
                 Some(bindings) => self.dispatch(bindings, &kernel, launch, case)?,
@@ -114,7 +114,8 @@ impl Arrays {
                     return Err(ProgramError::Launch { kernel, why: error.to_string() }.into());
                 }
                 Err(RunError::Program(fault)) => {
-                    return Err(Stopped::Fault(told(&fault, &self.known(), lines)));
+                    let at = |address| self.at(address);
+                    return Err(Stopped::Fault(told(&fault, module, at, |name| self.known(name))));
                 }
                 Err(RunError::Emulator(defect)) => {
                     return Err(ProgramError::Launch { kernel, why: defect.to_string() }.into());
@@ -124,12 +125,17 @@ impl Arrays {
         Ok(())
     }
 
-    fn known(&self) -> Vec<Known<'_>> {
-        let all = self.buffers.iter().map(|(name, buffer)| {
-            let (shape, width) = &self.shapes[name];
-            Known { name, address: buffer.address(), shape, width: *width }
-        });
-        all.collect()
+    /// An array of the manifest's, as findings name it.
+    fn known(&self, name: &str) -> Option<Known<'_>> {
+        let (name, (shape, width)) = self.shapes.get_key_value(name)?;
+        Some(Known { name, shape, width: *width })
+    }
+
+    /// The array that an address is in, and the byte of it.
+    fn at(&self, address: u64) -> Option<(Known<'_>, u64)> {
+        let (buffer, byte) = self.memory.buffer_at(address)?;
+        let (name, _) = self.buffers.iter().find(|(_, own)| **own == buffer)?;
+        Some((self.known(name)?, byte))
     }
 
     fn shape(
@@ -181,23 +187,18 @@ impl Arrays {
             return Err(ProgramError::Bindings { kernel, bound: bindings.words(), given });
         }
         let place = format!("kernel '{kernel}', parameters");
-        let (mut arguments, mut lengths) = (Vec::new(), Vec::new());
+        let mut buffers = Vec::new();
         for (bound, parameter) in bindings.bound.iter().zip(&launch.parameters) {
-            let buffer = match parameter {
+            buffers.push(match parameter {
                 Parameter::Array(name) => self.buffers[name],
                 Parameter::Number(_) | Parameter::Struct(_) => {
                     let (mut bytes, _) = self.bytes(&place, parameter, case)?;
                     bytes.resize(bytes.len().max(bound.least_bytes as usize), 0);
                     self.memory.upload_input(&bound.name, &bytes)
                 }
-            };
-            arguments.push(Argument::from(buffer));
-            if bound.sized {
-                let bytes = u32::try_from(self.memory.bytes(buffer)).unwrap_or(u32::MAX);
-                lengths.push(Argument::from(bytes));
-            }
+            });
         }
-        arguments.append(&mut lengths);
+        let arguments = arguments(&bindings.bound, &buffers, &self.memory);
         let grid = three(case, &format!("kernel '{kernel}', grid"), &launch.grid)?;
         Ok(Shape { grid, block, dynamic_shared: 0, arguments })
     }
@@ -243,10 +244,13 @@ impl Arrays {
 
     /// The words of an array of floats.
     pub(super) fn words(&self, name: &str) -> Result<Vec<u32>, String> {
-        let bytes = self.bytes_of(name)?;
-        let (words, _) = bytes.as_chunks::<4>();
-        Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+        Ok(words_of(&self.bytes_of(name)?))
     }
+}
+
+/// The words of bytes.
+pub(super) fn words_of(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
 /// One to three sides, the others 1.

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use splatcheck_emulator::{Module, ParseError};
-use splatcheck_gpu::source_lines::SourceLines;
 
 use super::draw::CaseProblem;
 use super::manifest::{Launch, Manifest};
@@ -135,9 +134,15 @@ pub(super) struct File {
     /// The kernels, or why they cannot run.
     pub(super) module: Result<Module, String>,
     pub(super) entries: Vec<String>,
-    pub(super) lines: SourceLines,
     /// Of a kernel in WGSL.
     pub(super) bindings: Option<Bindings>,
+}
+
+/// An entry point that can run.
+pub(super) struct Entry<'p> {
+    pub(super) file: &'p File,
+    pub(super) module: &'p Module,
+    pub(super) kernel: String,
 }
 
 impl Program {
@@ -157,8 +162,8 @@ impl Program {
             let name = name.to_owned();
             match Module::parse(text) {
                 Ok(module) => {
-                    let (entries, lines) = (entries(text), SourceLines::in_text(text));
-                    Ok(vec![File { name, module: Ok(module), entries, lines, bindings: None }])
+                    let entries = entries(text);
+                    Ok(vec![File { name, module: Ok(module), entries, bindings: None }])
                 }
                 Err(source) => Err(ProgramError::Ptx { file: name, source }),
             }
@@ -186,7 +191,7 @@ impl Program {
         &self,
         launches: impl Iterator<Item = &'l Launch> + Clone,
     ) -> Result<(), ProgramError> {
-        let used = launches.clone().map(|launch| Ok(self.find(launch)?.0.name.as_str()));
+        let used = launches.clone().map(|launch| Ok(self.find(launch)?.file.name.as_str()));
         let used = used.collect::<Result<Vec<_>, ProgramError>>()?;
         let idle = |file: &&File| !used.contains(&file.name.as_str());
         match self.files[..self.named].iter().find(idle) {
@@ -198,8 +203,8 @@ impl Program {
         }
     }
 
-    /// The entry point that a launch means, and its file.
-    pub(super) fn find(&self, launch: &Launch) -> Result<(&File, String), ProgramError> {
+    /// The entry point that a launch means.
+    pub(super) fn find(&self, launch: &Launch) -> Result<Entry<'_>, ProgramError> {
         let Launch { ptx, kernel, .. } = launch;
         let is_meant = |file: &&File| match ptx {
             Some(name) => Path::new(&file.name).file_name().is_some_and(|own| own == &**name),
@@ -230,7 +235,7 @@ impl Program {
             Err(why) => Err(ProgramError::Launch { kernel: found, why: why.clone() }),
             Ok(module) => match module.refusal(&found) {
                 Some(refusal) => Err(BindError::Ptx(refusal.clone()).into()),
-                None => Ok((file, found)),
+                None => Ok(Entry { file, module, kernel: found }),
             },
         }
     }
@@ -243,8 +248,7 @@ impl Program {
     ) -> Result<BTreeMap<String, bool>, ProgramError> {
         let mut all = BTreeMap::new();
         for launch in launches {
-            let (file, kernel) = self.find(launch)?;
-            let Ok(module) = &file.module else { continue };
+            let Entry { module, kernel, .. } = self.find(launch)?;
             for (line, chooses) in module.departures(&kernel) {
                 *all.entry(line).or_insert(false) |= chooses;
             }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use splatcheck_emulator::Module;
-use splatcheck_gpu::source_lines::SourceLines;
 use splatcheck_gpu::wgsl::lower::{Bound, SourceFile, Target, lower};
 use splatcheck_gpu::wgsl::program;
 
@@ -50,16 +49,8 @@ pub(super) fn files(name: &str, text: &str) -> Result<Vec<File>, ProgramError> {
                 (Ok(kernel.ptx), Some(bindings))
             }
         };
-        let text = ptx.as_ref().map_or("", String::as_str);
-        let lines = SourceLines::in_text(text);
         let module = ptx.and_then(|text| Module::parse(&text).map_err(|error| error.to_string()));
-        Ok(File {
-            name: name.to_owned(),
-            module,
-            entries: vec![entry.name.clone()],
-            lines,
-            bindings,
-        })
+        Ok(File { name: name.to_owned(), module, entries: vec![entry.name.clone()], bindings })
     };
     program.entries.iter().map(file).collect()
 }

@@ -8,7 +8,7 @@ mod wide;
 use pulp::{Simd, WithSimd};
 
 use super::super::ir::{
-    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Place, Rounding, SINK, Slot,
+    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Op, Place, Rounding, SINK, Slot,
     WordTernary, WordType, WordUnary,
 };
 use super::super::lanes::{Active, Bits};
@@ -52,21 +52,19 @@ pub(crate) fn before(journal: &mut Journal, r: &Registers, pc: u32) {
 /// decision has led here they are uncertain as a whole, and so is the derivative. An operation says so by its node;
 /// a number that was only chosen and copied has none, and is given one.
 #[inline(always)]
-pub(crate) fn leave(journal: &mut Journal, r: &mut Registers, pc: u32) {
+pub(crate) fn leave(journal: &mut Journal, r: &mut Registers, pc: u32, op: &Op) {
     let open = r.beside.as_ref().map_or(0, |beside| beside.open);
     if open != 0 && journal.tape.is_some() {
-        doubted(journal, r, (pc, open));
+        journal.at(pc);
+        doubted(journal, r, op, open);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn doubted(journal: &mut Journal, r: &mut Registers, (pc, open): (u32, u32)) {
-    journal.pc = pc;
-    let Some(plan) = journal.plans.get(pc as usize).copied() else { return };
+fn doubted(journal: &mut Journal, r: &mut Registers, op: &Op, open: u32) {
     let Some(mut beside) = r.beside.take() else { return };
-    for place in plan.sources.iter().filter(|place| place.file == File::Word) {
-        let slot = place.slot;
+    for Place { slot, .. } in op.reads().into_iter().filter(|place| place.file == File::Word) {
         let floats = beside.entry(slot).map_or(0, |entry| entry.floats);
         for lane in Bits(floats & open) {
             let shadow = beside.entry_mut(slot).lanes.get(lane);

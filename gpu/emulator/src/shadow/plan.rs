@@ -42,14 +42,7 @@ impl Plan {
                 let keep = if departs { Keep::Always } else { keep(op) };
                 Self { sources: sources(op), keep, operation: Operation::of(op) }
             }
-            // What leaves the lanes, of which no bits are kept.
-            Op::Memory(_) | Op::Synchronization(_) => {
-                let words = op.reads().into_iter().filter(|one| one.file == File::Word);
-                let mut sources = [NONE; 4];
-                sources.iter_mut().zip(words).for_each(|(to, word)| *to = word);
-                Self { sources, ..Self::NOTHING }
-            }
-            Op::Control(_) => Self::NOTHING,
+            Op::Memory(_) | Op::Synchronization(_) | Op::Control(_) => Self::NOTHING,
         };
         kernel.code.iter().map(|instruction| of(&instruction.op)).collect()
     }

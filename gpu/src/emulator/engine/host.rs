@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use splatcheck_emulator::{Argument, Buffer, DeviceMemory, RunError};
+use splatcheck_emulator::{Argument, Buffer, DeviceMemory, RunError, Space};
 
 use super::EmulatorEngine;
 use super::programs::{self, Program};
@@ -12,6 +12,7 @@ use crate::ptx_host::{Prepared, PtxDevice};
 use crate::stage::Language;
 use crate::stages::probe::PROBE;
 use crate::tensor::{Data, Tensor, Tensors};
+use crate::wgsl::lower::{Bound, arguments};
 
 /// The names of the arrays of a run.
 #[derive(Debug, Default)]
@@ -42,7 +43,10 @@ impl Names {
                 .replace(&format!("at line {line} "), &format!("at {place} "));
             told = if named == told { format!("{told} (line {line} is {place})") } else { named };
         }
-        let at = fault.address().and_then(|address| memory.buffer_at(address));
+        let at = match fault.address() {
+            Some((Space::Global, address)) => memory.buffer_at(address),
+            _ => None,
+        };
         if let Some((buffer, byte)) = at
             && let Some(name) = self.0.get(&buffer)
         {
@@ -119,21 +123,16 @@ impl EmulatorEngine {
         }
         all.extend(job.inputs.iter().chain(&job.outputs));
         let program = programs::loaded(&mut self.programs, &job.artifact, &self.options)?;
-        let (mut arguments, mut lengths) = (Vec::new(), Vec::new());
-        for binding in program.bindings.iter().flatten() {
-            let number = usize::try_from(binding.binding).ok();
-            let Some(&buffer) = number.and_then(|number| all.get(number)) else {
-                let message = format!("the stage binds nothing as '{}'", binding.name);
-                return Err(EngineError::Compile { kernel: job.artifact.file(), message });
-            };
-            arguments.push(buffer.into());
-            if binding.sized {
-                let bytes = self.memory.bytes(buffer);
-                lengths.push(u32::try_from(bytes).unwrap_or(u32::MAX).into());
-            }
-        }
-        arguments.append(&mut lengths);
-        Ok(arguments)
+        let bound = program.bindings.as_deref().unwrap_or_default();
+        let buffer = |bound: &Bound| {
+            let buffer = usize::try_from(bound.binding).ok().and_then(|number| all.get(number));
+            buffer.copied().ok_or_else(|| {
+                let message = format!("the stage binds nothing as '{}'", bound.name);
+                EngineError::Compile { kernel: job.artifact.file(), message }
+            })
+        };
+        let buffers = bound.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
+        Ok(arguments(bound, &buffers, &self.memory))
     }
 
     /// Whether exp(+-0) is exactly 1, by the kernel in WGSL.

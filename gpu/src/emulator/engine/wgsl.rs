@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::collections::btree_map::Entry;
 
-use splatcheck_emulator::{Argument, Buffer, Launch, Module, Observers, run_traced};
+use splatcheck_emulator::{Buffer, Launch, Module, Observers, run_traced};
 
 use super::programs::{Program, on_machine, warp_of};
 use super::{EmulatorEngine, followed, noticed};
 use crate::engine::EngineError;
 use crate::wgpu::{ForeignDispatch, ForeignRun};
-use crate::wgsl::lower::{LowerError, PtxKernel, SourceFile, Target, lower};
+use crate::wgsl::lower::{Bound, LowerError, PtxKernel, SourceFile, Target, arguments, lower};
 use crate::wgsl::program;
 
 /// The name of the program in findings.
@@ -57,22 +57,18 @@ impl EmulatorEngine {
                 place.insert(entry(program, dispatch, self.options.lane_width)?)
             }
         };
-        let (mut arguments, mut lengths): (Vec<Argument>, Vec<Argument>) = Default::default();
-        for bound in entry.bindings.iter().flatten() {
-            let variables = dispatch.entry.variables.iter().zip(&dispatch.buffers);
+        let bound = entry.bindings.as_deref().unwrap_or_default();
+        let buffer = |bound: &Bound| {
+            let mut variables = dispatch.entry.variables.iter().zip(&dispatch.buffers);
             let is = |(variable, _): &(&program::Variable, &usize)| {
                 (variable.group, variable.binding) == (bound.group, bound.binding)
             };
-            let Some((_, &number)) = variables.into_iter().find(is) else {
-                return Err(failed(dispatch, format!("nothing is bound as '{}'", bound.name)));
-            };
-            arguments.push(buffers[number].into());
-            if bound.sized {
-                let bytes = self.memory.bytes(buffers[number]);
-                lengths.push(u32::try_from(bytes).unwrap_or(u32::MAX).into());
-            }
-        }
-        arguments.append(&mut lengths);
+            let number = variables.find(is).map(|(_, &number)| number);
+            let nothing = || failed(dispatch, format!("nothing is bound as '{}'", bound.name));
+            number.map(|number| buffers[number]).ok_or_else(nothing)
+        };
+        let own = bound.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
+        let arguments = arguments(bound, &own, &self.memory);
         let (grid, block) = (dispatch.workgroups, entry.block);
         // A dispatch of no workgroups does nothing in WebGPU.
         if grid.contains(&0) {

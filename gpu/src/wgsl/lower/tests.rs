@@ -8,10 +8,10 @@ mod subgroups;
 use std::collections::HashMap;
 
 use splatcheck_emulator::{
-    Argument, Buffer, DeviceMemory, Launch, Module, Observers, RunError, Schedule, run,
+    Buffer, DeviceMemory, Launch, Module, Observers, RunError, Schedule, run,
 };
 
-use super::{LowerError, SourceFile, Target, lower};
+use super::{LowerError, SourceFile, Target, arguments, lower};
 
 const MACHINE: Target = Target { lanes: 32, zeros: true };
 
@@ -37,12 +37,7 @@ fn run_on(
     let mut memory = DeviceMemory::new();
     let all: Vec<Buffer> =
         buffers.iter().map(|words| memory.upload(bytemuck::cast_slice(words))).collect();
-    let mut arguments: Vec<Argument> = all.iter().map(|&buffer| buffer.into()).collect();
-    for (bound, words) in kernel.buffers.iter().zip(buffers) {
-        if bound.sized {
-            arguments.push(u32::try_from(4 * words.len()).expect("small").into());
-        }
-    }
+    let arguments = arguments(&kernel.buffers, &all, &memory);
     let launch =
         Launch { grid: [groups, 1, 1], block: kernel.workgroup, dynamic_shared: 0, arguments };
     run(&module, "main", &launch, &mut memory, schedule, Observers::default())?;

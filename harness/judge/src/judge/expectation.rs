@@ -349,19 +349,7 @@ impl Output {
 
     /// The index of an element.
     fn index(&self, place: usize) -> Vec<usize> {
-        let mut rest = place;
-        let mut index: Vec<usize> = self
-            .shape
-            .iter()
-            .rev()
-            .map(|&side| {
-                let at = rest % side.max(1);
-                rest /= side.max(1);
-                at
-            })
-            .collect();
-        index.reverse();
-        index
+        crate::verdict::index(&self.shape, place)
     }
 }
 

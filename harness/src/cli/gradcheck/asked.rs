@@ -109,6 +109,10 @@ pub struct Ran {
     pub swept: Swept,
     /// Where the derivative is another on purpose.
     pub conventions: Conventions,
+    /// The arrays of all cases, added up.
+    arrays: BTreeMap<String, Judged>,
+    /// The first cases with something wrong and their orders: a convention must hold for all of them.
+    failing: Vec<(Case, usize)>,
 }
 
 /// A case with something wrong.
@@ -157,9 +161,9 @@ impl Asked {
             found: None,
             swept: Swept::default(),
             conventions: self.manifest.conventions.clone(),
+            arrays: BTreeMap::new(),
+            failing: Vec::new(),
         };
-        // The first cases with something wrong and their orders: a convention must hold for all of them.
-        let mut failing: Vec<(Case, usize)> = Vec::new();
         // Some cases at a time on all cores, taken up in their order.
         let together = 4 * rayon::current_num_threads() as u64;
         for first in (0..count).step_by(usize::try_from(together).unwrap_or(1)) {
@@ -169,9 +173,6 @@ impl Asked {
             for (index, asked) in (first..).zip(all) {
                 for (case, checked) in asked? {
                     for (order, checked) in checked.into_iter().enumerate() {
-                        if checked.is_wrong() && failing.len() < FAILING {
-                            failing.push((case.clone(), order));
-                        }
                         self.take_up(&mut ran, programs, (index, &case), (order, checked))?;
                     }
                 }
@@ -180,7 +181,7 @@ impl Asked {
         if let Some(found) = &mut ran.found
             && found.checked.fault.is_none()
         {
-            found.purpose = self.purpose(programs, found, &failing)?;
+            found.purpose = self.purpose(programs, found, &ran.failing)?;
         }
         Ok(ran)
     }
@@ -227,6 +228,9 @@ impl Asked {
     ) -> Result<(), ProgramError> {
         let wrong = checked.is_wrong();
         ran.swept.count(&self.manifest, case, wrong);
+        if wrong && ran.failing.len() < FAILING {
+            ran.failing.push((case.clone(), order));
+        }
         if wrong && ran.found.is_none() {
             let mut found = self.found(programs, (index, case), (order, &self.schedules[order]))?;
             // A small case of simple numbers fits more than one explanation.
@@ -235,7 +239,7 @@ impl Asked {
             }
             ran.found = Some(found);
         }
-        ran.all.push((index, checked));
+        ran.add(index, checked);
         Ok(())
     }
 
@@ -292,12 +296,10 @@ impl Ran {
         }
     }
 
-    /// The arrays of all cases, added up.
-    #[must_use]
-    pub fn arrays(&self) -> BTreeMap<String, Judged> {
-        let mut sums: BTreeMap<String, Judged> = BTreeMap::new();
-        for judged in self.all.iter().flat_map(|(_, checked)| &checked.arrays) {
-            let sum = sums.entry(judged.name.clone()).or_insert_with(|| Judged {
+    /// What came of another case.
+    fn add(&mut self, index: u64, checked: Checked) {
+        for judged in &checked.arrays {
+            let sum = self.arrays.entry(judged.name.clone()).or_insert_with(|| Judged {
                 name: judged.name.clone(),
                 of: judged.of.clone(),
                 ..Judged::default()
@@ -310,7 +312,13 @@ impl Ran {
             sum.worst = sum.worst.max(judged.worst);
             sum.rounding = sum.rounding.max(judged.rounding);
         }
-        sums
+        self.all.push((index, checked));
+    }
+
+    /// The arrays of all cases, added up.
+    #[must_use]
+    pub fn arrays(&self) -> &BTreeMap<String, Judged> {
+        &self.arrays
     }
 
     /// Why nothing was judged of some array, or of all; `None` where each has an element that was.

@@ -1,11 +1,13 @@
 //! What CI systems read of `gradcheck`, `compare` and `accuracy`: JUnit XML and SARIF.
 
+use std::path::PathBuf;
+
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::asked::{Question, Ran};
+use super::asked::{Found, Question, Ran};
 use super::options::Plan;
 use crate::cli::exit::CliError;
-use crate::gradcheck::Judged;
+use crate::gradcheck::{Judged, file_and_line};
 use splatcheck_judge::gate::{Provenance, sarif, xml};
 use splatcheck_judge::io::write::write_file;
 
@@ -90,14 +92,19 @@ fn findings(plan: &Plan, ran: &Ran) -> Vec<sarif::Finding> {
         (None, Some(explained)) => explained.words.clone(),
         (None, None) => format!("{} disagrees", wrong.join(", ")),
     };
-    let line = found.checked.explained.as_ref().and_then(|explained| explained.line.as_ref());
-    let place = line.and_then(|line| {
-        let (file, line) = line.rsplit_once(':')?;
-        // Compilers note the file's name; it mostly lies beside the manifest.
-        let beside = plan.manifest_file.with_file_name(file);
-        let file = if beside.is_file() { beside.display().to_string() } else { file.to_owned() };
-        Some((file, line.parse().ok()?))
+    let place = explained_at(plan, found).map(|(beside, line)| {
+        // Where it lies elsewhere, its name is what is known.
+        let name = || beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = if beside.is_file() { beside.display().to_string() } else { name() };
+        (file, line)
     });
     let place = place.unwrap_or_else(|| (plan.manifest_file.display().to_string(), 1));
     vec![sarif::Finding { rule: rule.to_owned(), message, places: vec![place] }]
+}
+
+/// The file and the line of the source that explain a finding. Compilers note the file's name; it mostly lies beside
+/// the manifest.
+pub(super) fn explained_at(plan: &Plan, found: &Found) -> Option<(PathBuf, u32)> {
+    let (file, line) = file_and_line(found.checked.explained.as_ref()?.line.as_ref()?)?;
+    Some((plan.manifest_file.with_file_name(file), line))
 }

@@ -9,11 +9,11 @@ use splatcheck_judge::report::page::document;
 use splatcheck_judge::words::count;
 
 use super::asked::{Found, Ran};
-use super::gate::subject;
+use super::gate::{explained_at, subject};
 use super::options::Plan;
-use super::report::{departures, notes, on_purpose, place, rows, setting, worst};
+use super::report::{departures, notes, on_purpose, rows, setting, worst};
 use crate::cli::exit::CliError;
-use crate::gradcheck::Judged;
+use crate::gradcheck::{Judged, element_of};
 
 /// Wrong elements that are shown of an array.
 const LISTED: usize = 12;
@@ -29,8 +29,8 @@ pub(super) fn write(plan: &Plan, ran: &Ran, again: &[String], file: &Path) -> Re
 fn html_of(plan: &Plan, ran: &Ran, again: &[String]) -> String {
     let (verdict, arrays) = (ran.verdict(), ran.arrays());
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
-    let lines = notes(ran.question, &ran.all, &arrays) + &departures(&ran.conventions);
-    let mut table = rows(ran.question, &arrays);
+    let lines = notes(ran.question, &ran.all, arrays) + &departures(&ran.conventions);
+    let mut table = rows(ran.question, arrays);
     let head = table.remove(0);
     let body = html! {
         header {
@@ -58,13 +58,12 @@ fn html_of(plan: &Plan, ran: &Ran, again: &[String]) -> String {
 
 fn finding(plan: &Plan, ran: &Ran, found: &Found, again: &[String]) -> Markup {
     let explained = found.checked.explained.as_ref();
-    let line = explained.and_then(|explained| explained.line.as_deref());
     html! {
         section.finding {
             h3 { (setting(found)) }
             @if let Some(why) = &found.checked.fault { p { strong { "no result: " (why) } } }
             @if let Some(explained) = explained { p { strong { (explained.words) } } }
-            @if let Some(line) = line { (source(plan, line)) }
+            @if let Some((file, line)) = explained_at(plan, found) { (source(&file, line)) }
             @if let Some(purpose) = &found.purpose { p { (on_purpose(purpose)) } }
             @for line in ran.swept.lines() { p { (line) } }
             @for judged in &found.checked.arrays {
@@ -75,18 +74,17 @@ fn finding(plan: &Plan, ran: &Ran, found: &Found, again: &[String]) -> Markup {
     }
 }
 
-/// The lines of the source around the one that is named, where the file lies beside the manifest.
-fn source(plan: &Plan, line: &str) -> Markup {
-    let Some((file, number)) = line.rsplit_once(':') else { return html! {} };
-    let text = read::bytes(&plan.manifest_file.with_file_name(file));
+/// The lines of a source around one of them.
+fn source(file: &Path, number: u32) -> Markup {
+    let number = number as usize;
+    let text = read::bytes(file);
     let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    let number: usize = number.parse().unwrap_or(0);
     let first = number.saturating_sub(AROUND).max(1);
     let lines = text.lines().enumerate().skip(first - 1).take(number + AROUND + 1 - first);
     let lines: Vec<_> = lines.map(|(at, line)| (at + 1, line)).collect();
     html! {
         @if !lines.is_empty() {
-            p.soft { (line) }
+            p.soft { (file.file_name().unwrap_or_default().to_string_lossy()) ":" (number) }
             pre { code {
                 @for (at, line) in lines {
                     @if at == number { strong { (format!("{at:5}  {line}\n")) } }
@@ -108,7 +106,7 @@ fn elements(judged: &Judged) -> Markup {
                 }
             } }
             tbody { @for element in worst(judged, LISTED) { tr {
-                td { (judged.name) (place(&judged.shape, element.index)) }
+                td { (element_of(&judged.name, &judged.shape, element.index)) }
                 td { (format!("{:e}", element.found)) }
                 td { (format!("{:e}", element.expected)) }
                 td { (format!("{:.3e}", (element.found - element.expected).abs())) }

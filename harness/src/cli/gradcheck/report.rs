@@ -13,7 +13,7 @@ use super::options::Plan;
 use super::replayed::notes_of;
 use crate::cli::exit::CliError;
 use crate::gradcheck::{
-    Case, Checked, Convention, Element, Judged, Program, Purpose, exact_arrays,
+    Case, Checked, Convention, Element, Judged, Program, Purpose, element_of, exact_arrays,
 };
 use crate::user_kernel::Observe;
 use splatcheck_judge::engines::Order;
@@ -62,8 +62,8 @@ pub(super) fn keep(plan: &Plan, found: &Found) -> Result<[String; 2], CliError> 
 /// The whole report; `again` says how a finding is run again, as it is and after a change.
 #[must_use]
 pub fn text(ran: &Ran, again: &[String]) -> String {
-    let Ran { question, all, found, swept, conventions } = ran;
-    let arrays = &ran.arrays();
+    let Ran { question, all, found, swept, conventions, .. } = ran;
+    let arrays = ran.arrays();
     let wrong = all.iter().filter(|(_, checked)| checked.is_wrong()).count();
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
     let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
@@ -174,7 +174,7 @@ pub(super) fn worst(judged: &Judged, most: usize) -> Vec<&Element> {
 
 fn line(question: Question, judged: &Judged, element: &Element) -> String {
     let Element { index, found, expected, uncertainty, float } = *element;
-    let place = place(&judged.shape, index);
+    let place = element_of(&judged.name, &judged.shape, index);
     let expected_words = match question {
         Question::Gradient => "the derivative is",
         Question::Equal | Question::Accuracy => "it must be",
@@ -186,26 +186,9 @@ fn line(question: Question, judged: &Judged, element: &Element) -> String {
         String::new()
     };
     format!(
-        "  {}{place} is {found:e} in real arithmetic ({float:e} in f32), {expected_words} {expected:e}: \
-         the distance is {distance:.3e}{times}\n",
-        judged.name
+        "  {place} is {found:e} in real arithmetic ({float:e} in f32), {expected_words} {expected:e}: \
+         the distance is {distance:.3e}{times}\n"
     )
-}
-
-/// An element's index, as in `NumPy`.
-pub(super) fn place(shape: &[usize], index: usize) -> String {
-    let mut rest = index;
-    let mut all: Vec<String> = shape
-        .iter()
-        .rev()
-        .map(|&side| {
-            let at = rest % side.max(1);
-            rest /= side.max(1);
-            at.to_string()
-        })
-        .collect();
-    all.reverse();
-    if all.is_empty() { String::new() } else { format!("[{}]", all.join(", ")) }
 }
 
 /// Where the derivative is another on purpose.
@@ -309,7 +292,7 @@ pub(super) fn write_json(plan: &Plan, all: &[(u64, Checked)], file: &Path) -> Re
             "distance_to_uncertainty": judged.worst,
             "f32_error_to_radius": judged.rounding,
             "wrong": judged.wrong.iter().map(|element| json!({
-                "element": place(&judged.shape, element.index),
+                "element": element_of("", &judged.shape, element.index),
                 "found": element.found,
                 "expected": element.expected,
                 "uncertainty": element.uncertainty,

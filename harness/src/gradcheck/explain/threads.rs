@@ -121,6 +121,10 @@ impl Form {
 /// contribute: those are no lane, warp or block among others.
 pub(super) fn explain(name: &str, wrong: &[Wrong<'_>]) -> Option<String> {
     let shares = &wrong.first()?.parts.shares;
+    // Parts that are not the whole derivative explain nothing.
+    if !wrong.iter().all(|wrong| is_about(whole(wrong), wrong.element.expected, wrong)) {
+        return None;
+    }
     for by in By::ALL {
         let mut numbers: Vec<u32> = shares.iter().filter_map(|share| by.of(share)).collect();
         numbers.sort_unstable();
@@ -137,25 +141,29 @@ pub(super) fn explain(name: &str, wrong: &[Wrong<'_>]) -> Option<String> {
     None
 }
 
+/// What all threads contribute to an element.
+fn whole(wrong: &Wrong<'_>) -> f64 {
+    wrong.parts.shares.iter().map(|share| share.value).sum()
+}
+
+/// Whether two numbers for an element are no further apart than both are uncertain.
+fn is_about(one: f64, other: f64, wrong: &Wrong<'_>) -> bool {
+    (one - other).abs() <= 2.0 * wrong.element.uncertainty
+}
+
 /// Whether all wrong elements are what they would be.
 fn explains(form: Form, threads: Threads, wrong: &[Wrong<'_>]) -> bool {
     wrong.iter().all(|wrong| {
         let predicted = form.predicted(wrong.element, threads.value(&wrong.parts.shares));
-        (wrong.element.found - predicted).abs() <= 2.0 * wrong.element.uncertainty
+        is_about(wrong.element.found, predicted, wrong)
     })
 }
 
-/// Whether some element has shares of other threads too, and all shares together are its derivative.
+/// Whether some element has shares of other threads too.
 fn is_a_part(threads: Threads, wrong: &[Wrong<'_>]) -> bool {
-    let whole = |wrong: &Wrong<'_>| wrong.parts.shares.iter().map(|share| share.value).sum::<f64>();
-    let sums = |wrong: &Wrong<'_>| {
-        (whole(wrong) - wrong.element.expected).abs() <= 2.0 * wrong.element.uncertainty
-    };
-    let others = |wrong: &Wrong<'_>| {
-        let own = threads.value(&wrong.parts.shares);
-        (whole(wrong) - own).abs() > 2.0 * wrong.element.uncertainty
-    };
-    wrong.iter().all(sums) && wrong.iter().any(others)
+    let alone =
+        |wrong: &Wrong<'_>| is_about(whole(wrong), threads.value(&wrong.parts.shares), wrong);
+    !wrong.iter().all(alone)
 }
 
 #[cfg(test)]

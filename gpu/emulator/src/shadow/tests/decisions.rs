@@ -83,7 +83,10 @@ fn an_open_choice_doubts_the_derivative_and_not_the_value() {
 #[test]
 fn an_open_choice_that_is_only_copied_doubts_the_derivative() {
     let beside = 1.1_f32.to_bits() + 1;
-    for leaves in ["", "shfl.sync.idx.b32 %f2, %f2, 3, 31, -1;\n"] {
+    // The last of four numbers too, behind an address in a word.
+    let four = "mov.u32 %r5, shared;\nshl.b32 %r6, %r1, 4;\nadd.s32 %r5, %r5, %r6;\n\
+                st.shared.v4.f32 [%r5], {%f3, %f3, %f3, %f2};\nld.shared.f32 %f2, [%r5+12];\n";
+    for leaves in ["", "shfl.sync.idx.b32 %f2, %f2, 3, 31, -1;\n", four] {
         let body = format!(
             "div.rn.f32 %f3, %f1, 0f40A00000;\nmul.f32 %f4, %f3, 0f40A00000;\nsetp.lt.f32 %p1, %f4, 0f{beside:08X};\n\
              selp.f32 %f2, %f1, 0f00000000, %p1;\n{leaves}"
