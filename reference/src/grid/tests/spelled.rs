@@ -216,5 +216,5 @@ fn a_program_that_subtracts_products_is_another_expression() {
     };
     each(count, &OF_PRODUCTS);
     println!("{outside} of {all} gradients outside the bounds of differences");
-    assert!(outside > 0, "docs/src/grid.md says that it may lie outside");
+    assert!(outside > 0, "docs/src/grid-results.md says that it may lie outside");
 }
