@@ -74,7 +74,7 @@ a Gaussian in it. Numbers by themselves (width, height, alpha_max, ...) are text
             v_colors or v_sh, and if it likes v_viewmats [C,4,4] and v_backgrounds [C,D]
   --level STAGE, a stage of another workload (scatter, levels, grid_forward, grid_backward,
             grid_backward_input, grid_gate, grid_gate_backward)
-    reads   the inputs of the stage, writes its outputs: docs/src/workloads.md lists them
+    reads   the inputs of the stage, writes its outputs: docs/src/ports.md lists them
 With --preset NAME the arrays have that project's names and layouts instead, also at level full:
 docs/src/presets.md describes them.
 

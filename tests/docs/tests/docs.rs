@@ -55,8 +55,8 @@ const ODD: [&str; 44] = [
     "wrong are",
 ];
 
-/// Lines of 110 characters on three screens, code and tables included.
-const PAGE: usize = 190;
+/// Lines of 110 characters on a screen, code and tables included.
+const SCREEN: usize = 58;
 /// Five such lines, less what the lists' indents and the links' addresses take.
 const PARAGRAPH: usize = 520;
 
@@ -251,12 +251,13 @@ fn a_paragraph_has_five_lines_at_most() {
 }
 
 #[test]
-fn a_page_has_three_screens_at_most() {
+fn a_page_has_three_screens_at_most_and_a_reference_four() {
     let mut long = Vec::new();
     for (part, page) in listed() {
         let text = text(&root().join("docs/src").join(&page));
         let lines: usize = text.lines().map(|line| line.chars().count().div_ceil(110).max(1)).sum();
-        if lines > PAGE && !is_long_on_purpose(&part, &page) {
+        let screens = if part == "Reference" { 4 } else { 3 };
+        if lines > screens * SCREEN && !is_long_on_purpose(&part, &page) {
             long.push(format!("{page}: {lines} lines"));
         }
     }
@@ -268,6 +269,13 @@ fn a_page_has_three_screens_at_most() {
 fn the_book_is_in_order_of_purpose() {
     let mut parts: Vec<String> = listed().into_iter().map(|(part, _)| part).collect();
     parts.dedup();
-    let wanted = ["Summary", "Start: your kernel in ten minutes", "How to", "Reference", "Explanation", "Internals"];
+    let wanted = [
+        "Summary",
+        "Start: your kernel in ten minutes",
+        "How to",
+        "Reference",
+        "Explanation",
+        "Internals",
+    ];
     assert_eq!(parts, wanted);
 }

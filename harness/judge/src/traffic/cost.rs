@@ -8,7 +8,7 @@ use splatcheck_gpu::reduction::{InRegisters, LaneHas, OfWorkgroup, Sends};
 use super::{Counts, Steps};
 
 /// What a warp's shuffle of one value costs, in atomic operations of one lane, where nothing else is said:
-/// the time of five scenes on an H100 (docs/src/traffic.md).
+/// the time of five scenes on an H100 (docs/src/internals/measurements.md).
 pub const PRICE: f64 = 0.25;
 
 /// The modelled time of a setting, in atomic operations of one lane: operations on global memory and, at
