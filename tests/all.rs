@@ -44,6 +44,7 @@ mod threads;
 mod traffic;
 mod train;
 mod wgsl;
+mod workflows;
 mod workloads;
 
 pub use rust_kernel::{Gaussians, Image, Rules, rasterize_backward};
