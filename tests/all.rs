@@ -3,6 +3,8 @@
 // The kernel of the example in Rust, as its own gate names it.
 extern crate self as my_kernel;
 
+#[cfg(target_os = "linux")]
+mod action;
 mod chain;
 mod command;
 mod command_protocol;
@@ -42,6 +44,7 @@ mod threads;
 mod traffic;
 mod train;
 mod wgsl;
+mod workflows;
 mod workloads;
 
 pub use rust_kernel::{Gaussians, Image, Rules, rasterize_backward};

@@ -120,51 +120,16 @@ fn the_github_workflow_is_a_campaign() {
     let folder = tempfile::tempdir().expect("a folder");
     let blocks = blocks("tests/jobs/github-actions.yml");
     let [part, whole, mutants] = blocks.as_slice() else { panic!("{blocks:?}") };
-    let options = [("FUZZ", "--engine emulator --cases 5 --seed 3")];
+    let options = ("FUZZ", "--engine emulator --cases 5 --seed 3");
     for shard in ["1", "2"] {
-        let block = part.replace("${{ matrix.shard }}", shard);
-        let block = block.replace("${{ strategy.job-total }}", "2");
-        step(folder.path(), &block, &options, 0);
+        step(folder.path(), part, &[options, ("SHARD", shard), ("PARTS", "2")], 0);
     }
-    let said = step(folder.path(), whole, &options, 0);
+    let said = step(folder.path(), whole, &[options], 0);
     assert!(said.contains("\n5 cases, "), "{said}");
     assert!(folder.path().join("page.md").is_file(), "no page of the step");
-    let block = mutants.replace("${{ github.run_number }}", "7");
     // Few of one kernel, of which some may survive: exit code 1.
-    let options = [("MUTANTS", "--generate 40 --kernel scatter_atomic")];
-    let said = step(folder.path(), &format!("({block}) || [ $? -eq 1 ]"), &options, 0);
+    let options = [("MUTANTS", "--generate 40 --kernel scatter_atomic"), ("SEED", "7")];
+    let said = step(folder.path(), &format!("({mutants}) || [ $? -eq 1 ]"), &options, 0);
     assert!(said.contains("\n40 of ") && said.contains("(seed 7)"), "{said}");
     assert!(folder.path().join("mutants/mutants.json").is_file(), "no records");
-}
-
-#[test]
-fn the_github_action_is_a_gate() {
-    let blocks = blocks("action.yml");
-    let [gate] = blocks.as_slice() else { panic!("{blocks:?}") };
-    let case = root().join("corpora/splat/one-pixel.toml");
-    let check = format!("--engine emulator --reduction atomic --case {}", case.display());
-    let spaces = tempfile::tempdir().expect("a folder");
-    let spaced = spaces.path().join("a case * of mine.toml");
-    fs::copy(&case, &spaced).expect("copied");
-    let quoted = format!("--engine emulator --reduction atomic --case '{}'", spaced.display());
-    for (command, options, code) in [
-        ("check", check.as_str(), 0),
-        ("check", &quoted, 0),
-        ("check", "--engine 'emulator", 1),
-        ("check", "--engine emulator --reduction atomic --cases 0", 0),
-        ("fuzz", "--engine emulator --cases 5 --seed 3", 0),
-        ("fuzz", "--engine emulator --cases 4 --generator overflow", 1),
-        ("render", "", 2),
-    ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let variables = [("COMMAND", command), ("OPTIONS", options), ("FAIL_ON", "inconclusive")];
-        step(folder.path(), gate, &variables, code);
-        for file in ["splatcheck.json", "splatcheck.xml", "page.md"] {
-            assert_eq!(
-                folder.path().join(file).is_file(),
-                code == 0 || command == "fuzz",
-                "{command} {options}: {file}"
-            );
-        }
-    }
 }

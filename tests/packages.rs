@@ -4,6 +4,7 @@
 use serde_json::Value;
 use splatcheck_tests::root;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// The crates that are published, each with a file that it cannot do without.
@@ -87,9 +88,9 @@ fn the_toolchain_is_the_oldest_that_the_crates_promise() {
 #[test]
 fn the_release_workflow_asks_for_parts_that_there_are() {
     let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).expect("there");
-    let asked = workflow.lines().filter_map(|line| line.split("tests/release ").nth(1));
+    let asked = workflow.lines().filter_map(|line| line.split("run: tests/release ").nth(1));
     let asked: Vec<_> = asked.filter_map(|rest| rest.split(' ').next()).collect();
-    let parts = ["version", "licences", "minimal", "crates", "wheel", "sdist", "publish"];
+    let parts = ["version", "licences", "minimal", "crates", "wheel", "sdist", "binary", "publish"];
     assert_eq!(asked, parts, "in {workflow}");
     let script = fs::read_to_string(root().join("tests/release")).expect("there");
     for part in asked {
@@ -104,4 +105,54 @@ fn the_release_workflow_asks_for_parts_that_there_are() {
     assert_eq!(check(&format!("refs/tags/v{version}")), Some(0), "the version of the crates");
     assert_eq!(check("refs/heads/main"), Some(0), "a rehearsal");
     assert_eq!(check("refs/tags/v999.0.0"), Some(1), "another version");
+}
+
+/// Packs a stand-in for the program as `tests/release` does; what lies in the folder then, by name.
+fn packed(folder: &Path, program: &str, triple: &str) -> Vec<String> {
+    let program = folder.join(program);
+    fs::write(&program, "a program").expect("written");
+    let script = root().join("tests/release");
+    let output = Command::new("bash")
+        .arg(script)
+        .arg("archive")
+        .args([program.as_os_str(), triple.as_ref()])
+        .env("CARGO_TARGET_DIR", folder)
+        .output()
+        .expect("bash starts");
+    assert!(output.status.success(), "{output:?}");
+    let files = fs::read_dir(folder.join("release-binaries")).expect("archives");
+    let names = files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn cargo_binstall_looks_for_what_is_packed() {
+    let test = "cargo_binstall_looks_for_what_is_packed";
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("NOT EXERCISED: {test}: there is no python3, which packs");
+        return;
+    }
+    let all = packages();
+    let package = all.iter().find(|package| package["name"] == "splatcheck").expect("it");
+    let version = package["version"].as_str().expect("a version");
+    let asked = &package["metadata"]["binstall"];
+    let windows = "x86_64-pc-windows-msvc";
+    for (program, triple, asked) in [
+        ("splatcheck", "x86_64-unknown-linux-gnu", asked),
+        ("splatcheck.exe", windows, &asked["overrides"][windows]),
+    ] {
+        let url = asked["pkg-url"].as_str().expect("a template");
+        let name = url.strip_prefix("{ repo }/releases/download/v{ version }/").expect("GitHub's");
+        let name = name.replace("{ name }", "splatcheck").replace("{ version }", version);
+        let name = name.replace("{ target }", triple);
+        let folder = tempfile::tempdir().expect("a folder");
+        let found = packed(folder.path(), program, triple);
+        assert_eq!(found, [name.clone(), format!("{name}.sha256")], "{triple}");
+        let read = |file: &str| fs::read(folder.path().join("release-binaries").join(file));
+        let once = read(&name).expect("an archive");
+        packed(folder.path(), program, triple);
+        assert!(once == read(&name).expect("an archive"), "{name}: the same files, other bytes");
+    }
 }
