@@ -1,5 +1,7 @@
 //! Blocks: warps, shared memory and the barriers between them.
 
+use std::sync::Arc;
+
 use super::delay::{Memories, StoreBuffer};
 use super::fault::{Defect, FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReduction, BarrierReductionOp, Instruction, Kernel, SINK};
@@ -184,6 +186,7 @@ impl Block {
         let mut all = Clock::default();
         let gathered = |warp: &Warp, all: &mut Clock| warp.order.gather(warp.existing, all);
         if self.warps.iter().fold(false, |any, warp| gathered(warp, &mut all) | any) {
+            let all = Arc::new(all);
             self.warps.iter_mut().for_each(|warp| warp.order.tell(warp.existing, &all));
         }
     }

@@ -6,6 +6,8 @@
 //! non-exited threads from its warp and marks warps' arrival at barrier"). A warp of which all have exited never
 //! arrives: only barriers for the whole block are let go by that (PTX ISA, "exit").
 
+use std::sync::Arc;
+
 use super::block::Block;
 use super::fault::{FaultKind, Trouble};
 use super::ir::{Barrier, Instruction, SINK};
@@ -137,6 +139,7 @@ fn complete(
         let warp = &mut block.warps[index];
         warp.order.release(warp.existing, (linear, epoch, warp.index), &mut before);
     }
+    let before = Arc::new(before);
     for &index in &all {
         let warp = &mut block.warps[index];
         warp.order.tell(warp.existing, &before);

@@ -18,6 +18,8 @@
 //! barriers, and a thread races with one of two whichever it is in: one access of another block and
 //! those of two warps of the latest block are then as good as all.
 
+use std::sync::Arc;
+
 use super::fault::{AccessKind, Race, RaceAccess};
 use super::ir::{Scope, Space};
 use super::lanes::{Bits, LANES};
@@ -73,7 +75,7 @@ impl WarpOrder {
         }
         let mut all = Clock::default();
         if self.gather(members, &mut all) {
-            self.tell(members, &all);
+            self.tell(members, &Arc::new(all));
         }
     }
 
@@ -91,11 +93,14 @@ impl WarpOrder {
     /// Adds to `all` what `lanes` of warp `warp` have done and know: they let others know of it.
     pub(super) fn release(&mut self, lanes: u32, place: (u32, u32, u16), all: &mut Clock) {
         self.time += 1;
+        let mut own = [0; LANES];
         for lane in Bits(lanes) {
-            let mut own = self.known.as_ref().map_or([0; LANES], |known| known[lane]);
-            own[lane] = self.time;
-            self.signals.get_or_insert_with(WarpSignals::new).release(lane, place, &own, all);
+            if let Some(known) = &self.known {
+                own.iter_mut().zip(&known[lane]).for_each(|(own, &time)| *own = time.max(*own));
+            }
         }
+        Bits(lanes).for_each(|lane| own[lane] = self.time);
+        self.signals.get_or_insert_with(WarpSignals::new).release(lanes, place, &own, all);
     }
 
     /// Adds to `all` what `lanes` know by signals; false if there were none.
@@ -104,7 +109,7 @@ impl WarpOrder {
     }
 
     /// Tells `lanes` what all know by signals.
-    pub(super) fn tell(&mut self, lanes: u32, all: &Clock) {
+    pub(super) fn tell(&mut self, lanes: u32, all: &Arc<Clock>) {
         self.signals.get_or_insert_with(WarpSignals::new).tell(lanes, all);
     }
 

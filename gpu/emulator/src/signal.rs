@@ -9,6 +9,7 @@
 //! not.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::ir::Scope;
 use super::lanes::{Bits, LANES};
@@ -25,24 +26,26 @@ pub(super) struct Clock {
 struct Known {
     /// All of the block before this barrier.
     epoch: u32,
-    /// Of a warp and lane, what was before this time.
-    lanes: BTreeMap<(u16, usize), u32>,
+    /// Of a warp, what its lanes did before these times.
+    warps: BTreeMap<u16, [u32; LANES]>,
 }
 
 impl Clock {
-    /// What a lane of a block, epoch and warp knows of the lanes of its warp.
+    /// What lanes of a block, epoch and warp know of the lanes of their warp.
     fn of((block, epoch, warp): (u32, u32, u16), own: &[u32; LANES]) -> Self {
-        let lanes = own.iter().enumerate().map(|(lane, &time)| ((warp, lane), time)).collect();
-        Self { blocks: BTreeMap::from([(block, Known { epoch, lanes })]) }
+        let known = Known { epoch, warps: BTreeMap::from([(warp, *own)]) };
+        Self { blocks: BTreeMap::from([(block, known)]) }
     }
 
     pub(super) fn join(&mut self, other: &Self) {
         for (&block, theirs) in &other.blocks {
             let known = self.blocks.entry(block).or_default();
             known.epoch = known.epoch.max(theirs.epoch);
-            for (&lane, &time) in &theirs.lanes {
-                let own = known.lanes.entry(lane).or_default();
-                *own = time.max(*own);
+            for (&warp, times) in &theirs.warps {
+                let own = known.warps.entry(warp).or_insert([0; LANES]);
+                for lane in 0..LANES {
+                    own[lane] = own[lane].max(times[lane]);
+                }
             }
         }
     }
@@ -50,22 +53,22 @@ impl Clock {
     /// Whether what `lane` of the record's warp did is before this.
     fn has(&self, record: &Record, lane: usize) -> bool {
         self.blocks.get(&record.block).is_some_and(|known| {
-            let time = known.lanes.get(&(record.warp, lane));
-            record.epoch < known.epoch || time.is_some_and(|&time| record.time < time)
+            let times = known.warps.get(&record.warp);
+            record.epoch < known.epoch || times.is_some_and(|times| record.time < times[lane])
         })
     }
 }
 
-/// What a thread has heard and can tell.
+/// What a thread has heard and can tell. Threads that have met share what all of them know.
 #[derive(Clone, Debug, Default)]
 struct Signals {
     /// What happened before what the thread does now.
-    before: Clock,
+    before: Arc<Clock>,
     /// What it has seen signalled by its block and by others, and will know after a fence.
     seen: [Clock; 2],
     /// What its latest fence for the block and its latest for the device have made ready to be
     /// signalled.
-    ready: [Clock; 2],
+    ready: [Arc<Clock>; 2],
 }
 
 /// The signals of the threads of a warp.
@@ -94,39 +97,47 @@ impl WarpSignals {
     ) {
         let signals = &mut self.lanes[lane];
         let [near, far] = &signals.seen;
-        signals.before.join(near);
+        let before = Arc::make_mut(&mut signals.before);
+        before.join(near);
         if scope == Scope::Device {
-            signals.before.join(far);
+            before.join(far);
         }
-        let mut ready = signals.before.clone();
+        let mut ready = before.clone();
         ready.join(&Clock::of(place, own));
-        signals.ready[0] = ready.clone();
+        signals.ready[0] = Arc::new(ready);
         if scope == Scope::Device {
-            signals.ready[1] = ready;
+            signals.ready[1] = Arc::clone(&signals.ready[0]);
         }
     }
 
-    /// Adds to `all` what `lane` knows, and what it and its warp have done; `own` is what it knows of
-    /// the lanes of its warp.
+    /// Adds to `all` what `lanes` know and what they have done; `own` is what they know of the lanes of their
+    /// warp.
     pub(super) fn release(
         &self,
-        lane: usize,
+        lanes: u32,
         place: (u32, u32, u16),
         own: &[u32; LANES],
         all: &mut Clock,
     ) {
-        all.join(&self.lanes[lane].before);
+        self.gather(lanes, all);
         all.join(&Clock::of(place, own));
     }
 
     /// Adds to `all` what `lanes` know.
     pub(super) fn gather(&self, lanes: u32, all: &mut Clock) {
-        Bits(lanes).for_each(|lane| all.join(&self.lanes[lane].before));
+        let mut last: Option<&Arc<Clock>> = None;
+        for lane in Bits(lanes) {
+            let before = &self.lanes[lane].before;
+            if !last.is_some_and(|last| Arc::ptr_eq(last, before)) {
+                all.join(before);
+            }
+            last = Some(before);
+        }
     }
 
     /// Tells `lanes`, which have met, what all of them know.
-    pub(super) fn tell(&mut self, lanes: u32, all: &Clock) {
-        Bits(lanes).for_each(|lane| self.lanes[lane].before = all.clone());
+    pub(super) fn tell(&mut self, lanes: u32, all: &Arc<Clock>) {
+        Bits(lanes).for_each(|lane| self.lanes[lane].before = Arc::clone(all));
     }
 }
 
