@@ -68,13 +68,19 @@ impl<'a> Groups<'a> {
     /// `apart`: one by one also where they agree.
     #[inline(always)]
     pub(super) fn new(on: &Active, addresses: &'a [u64; LANES], apart: bool) -> Self {
-        let first = addresses[on.bits.trailing_zeros() as usize & 31];
-        let mut differ = 0;
-        for (address, mask) in addresses.iter().zip(&on.mask) {
-            differ |= (address ^ first) & i64::from(mask.cast_signed()).cast_unsigned();
-        }
-        Self { rest: on.bits, addresses, uniform: differ == 0 && !apart }
+        Self { rest: on.bits, addresses, uniform: !apart && is_uniform(on, addresses) }
     }
+}
+
+/// Whether all active lanes have one address.
+#[inline(always)]
+pub(super) fn is_uniform(on: &Active, addresses: &[u64; LANES]) -> bool {
+    let first = addresses[on.bits.trailing_zeros() as usize & 31];
+    let mut differ = 0;
+    for (address, mask) in addresses.iter().zip(&on.mask) {
+        differ |= (address ^ first) & i64::from(mask.cast_signed()).cast_unsigned();
+    }
+    differ == 0
 }
 
 impl Iterator for Groups<'_> {

@@ -1,10 +1,10 @@
 //! The local memory of a warp's threads (PTX ISA, "Local State Space"): what a thread keeps in it no
 //! other thread can reach, so that there is nothing to order. It holds nothing until written.
 
-use super::access::{Outcome, addresses, deliver, pieces};
+use super::access::{Outcome, addresses, deliver, is_uniform, pieces};
 use super::decode::LOCAL_BASE;
 use super::fault::{FaultKind, Trouble};
-use super::ir::{Space, Transfer};
+use super::ir::{SINK, Space, Transfer};
 use super::lanes::{Active, LANES};
 use super::registers::Registers;
 use super::shadow::access::stored as store_beside;
@@ -12,15 +12,12 @@ use super::shadow::cells::Cells;
 use super::shadow::number::Word;
 use super::shadow::registers::Beside;
 
-/// Every byte of a word is poison.
-const ALL: u8 = 0xf;
-
 /// Local memory, the words of all lanes side by side.
 #[derive(Debug, Default)]
 pub(super) struct LocalMemory {
     words: Vec<[u32; LANES]>,
-    /// Bytes never written, a bit each, per word and lane.
-    poison: Vec<[u8; LANES]>,
+    /// The lanes that never wrote a byte, for each of the four bytes of a word.
+    poison: Vec<[u32; 4]>,
     bytes: u64,
     /// What is beside the words, where floats are followed: those of a word's lanes in a row.
     cells: Option<Box<Cells>>,
@@ -32,7 +29,7 @@ impl LocalMemory {
         let words = bytes.div_ceil(4) as usize;
         Self {
             words: vec![[0; LANES]; words],
-            poison: vec![[ALL; LANES]; words],
+            poison: vec![[u32::MAX; 4]; words],
             bytes: bytes.into(),
             cells: followed.then(Box::default),
         }
@@ -40,7 +37,7 @@ impl LocalMemory {
 
     /// Back to memory that nobody has written.
     pub(super) fn reset(&mut self) {
-        self.poison.fill([ALL; LANES]);
+        self.poison.fill([u32::MAX; 4]);
         if let Some(cells) = &mut self.cells {
             cells.clear();
         }
@@ -51,7 +48,7 @@ impl LocalMemory {
         let (begin, end) = (begin as usize / 4, (end as usize).div_ceil(4));
         let words = self.poison.get_mut(begin..end).unwrap_or_default();
         for word in words {
-            on.lanes().for_each(|lane| word[lane] = ALL);
+            word.iter_mut().for_each(|byte| *byte |= on.bits);
         }
     }
 
@@ -69,9 +66,45 @@ impl LocalMemory {
         word.ok_or_else(|| Trouble::new(outside, 1 << lane))
     }
 
+    /// The bytes of a lane's word that were never written, a bit each.
+    fn poison_of(&self, word: usize, lane: usize) -> u8 {
+        let bit = |byte: usize| ((self.poison[word][byte] >> lane & 1) as u8) << byte;
+        bit(0) | bit(1) | bit(2) | bit(3)
+    }
+
+    fn set_poison(&mut self, word: usize, lane: usize, bytes: u8) {
+        for (byte, lanes) in self.poison[word].iter_mut().enumerate() {
+            *lanes = *lanes & !(1 << lane) | u32::from(bytes >> byte & 1) << lane;
+        }
+    }
+
+    /// The first word of an access that moves whole rows: words of one place in all lanes, with nothing beside
+    /// them. A kernel's own arrays are nearly always indexed by what all lanes agree on.
+    fn row(
+        &self,
+        on: &Active,
+        t: &Transfer,
+        all: &[u64; LANES],
+    ) -> Result<Option<usize>, Box<Trouble>> {
+        if t.width != 4 || t.b64 || self.cells.is_some() || !is_uniform(on, all) {
+            return Ok(None);
+        }
+        let lane = on.bits.trailing_zeros() as usize & 31;
+        self.locate(all[lane], 4 * u32::from(t.count), lane).map(Some)
+    }
+
     /// `ld.local`.
     pub(super) fn load(&self, r: &mut Registers, on: &Active, t: &Transfer) -> Outcome {
         let all = addresses(r, on, t.address)?;
+        if let Some(first) = self.row(on, t, &all)? {
+            for (&slot, word) in t.slots[..usize::from(t.count)].iter().zip(first..) {
+                if slot != SINK {
+                    let poison = self.poison[word].iter().fold(0, |any, byte| any | byte);
+                    r.words.set(slot, on, &self.words[word], poison);
+                }
+            }
+            return Ok(());
+        }
         let total = u32::from(t.width) * u32::from(t.count);
         let words = (total as usize).div_ceil(4);
         for lane in on.lanes() {
@@ -79,7 +112,7 @@ impl LocalMemory {
             let (mut values, mut poison) = ([0; 4], [0; 4]);
             for at in 0..words {
                 values[at] = self.words[word + at][lane];
-                poison[at] = self.poison[word + at][lane];
+                poison[at] = self.poison_of(word + at, lane);
             }
             deliver(r, t, 1 << lane, all[lane], &values, &poison);
             if let Some(cells) = &self.cells {
@@ -96,15 +129,28 @@ impl LocalMemory {
     /// `st.local`.
     pub(super) fn store(&mut self, r: &Registers, on: &Active, t: &Transfer) -> Outcome {
         let all = addresses(r, on, t.address)?;
+        if let Some(first) = self.row(on, t, &all)? {
+            for (&slot, word) in t.slots[..usize::from(t.count)].iter().zip(first..) {
+                let (row, values) = (&mut self.words[word], r.words.get(slot));
+                for lane in 0..LANES {
+                    row[lane] = values[lane] & on.mask[lane] | row[lane] & !on.mask[lane];
+                }
+                let poison = r.words.poison(slot) & on.bits;
+                self.poison[word].iter_mut().for_each(|byte| *byte = *byte & !on.bits | poison);
+            }
+            return Ok(());
+        }
         let total = u32::from(t.width) * u32::from(t.count);
         let words = (total as usize).div_ceil(4);
         for lane in on.lanes() {
             let word = self.locate(all[lane], total, lane)?;
             let pieces = pieces(r, t, all[lane], lane);
             for (at, piece) in pieces[..words].iter().enumerate() {
+                let word = word + at;
                 let (value, poison) =
-                    (&mut self.words[word + at][lane], &mut self.poison[word + at][lane]);
-                (*value, *poison) = piece.over(*value, *poison);
+                    piece.over(self.words[word][lane], self.poison_of(word, lane));
+                self.words[word][lane] = value;
+                self.set_poison(word, lane, poison);
             }
             if let (Some(cells), Some(beside)) = (&mut self.cells, &r.beside) {
                 let cell = |at: usize| (word + at) * LANES + lane;
