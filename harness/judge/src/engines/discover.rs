@@ -50,8 +50,9 @@ impl Found {
         self.is_named_only() || self.info.kind == EngineKind::Wgpu
     }
 
-    /// Whether this is the PTX emulator.
-    fn is_emulated(&self) -> bool {
+    /// Whether this is the emulator, with kernels in either language.
+    #[must_use]
+    pub fn is_emulated(&self) -> bool {
         self.emulation().is_some()
     }
 
