@@ -114,6 +114,8 @@ fn programs_are_compared_and_measured() {
     );
     assert_eq!(said.code, Some(1), "their gradients differ: {said:?}");
     assert!(said.out.contains("\nDISAGREE v_w: "), "{said:?}");
+    let line = "\n  looks like: v_w lacks what the second operand contributes at pair.cu:24 (";
+    assert!(said.out.contains(line), "what the right one adds: {said:?}");
     assert!(!said.out.contains("\nDISAGREE y: "), "their forward kernels are the same: {said:?}");
     let said = say(folder.path(), &["compare", &pair, &pair, "--manifest", &manifest]);
     assert_eq!(said.code, Some(0), "a program is itself: {said:?}");

@@ -5,7 +5,7 @@
 //! asks for it. What it finds is asked of the [`DeviceMemory`](super::DeviceMemory) after a launch.
 //!
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `spare`, `tape`,
-//! `sweep`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `plan`, `journal` (what
+//! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `plan`, `journal` (what
 //! is kept), then what follows instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`,
 //! `rare`, `follow`, `access`, and what callers ask, `ask`.
 
@@ -32,6 +32,7 @@ mod spare;
 mod sweep;
 mod table;
 mod tape;
+mod terms;
 mod wides;
 
 pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError, Share};

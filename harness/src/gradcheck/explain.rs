@@ -1,5 +1,6 @@
 //! What wrong elements may lack: an operand of the forward kernel whose contribution is missing, negated,
-//! halved or doubled in the gradient, or the part of some of its threads.
+//! halved or doubled in the gradient, or the part of some of its threads. Of two programs that are compared: what
+//! the first adds at a line, or by some of its threads.
 
 mod threads;
 
@@ -39,10 +40,10 @@ pub fn file_and_line(place: &str) -> Option<(&str, u32)> {
     with_column.or_else(|| Some((before, last.parse().ok()?)))
 }
 
-/// What the derivative by an element is made of.
-#[derive(Clone, Debug)]
+/// What the derivative by an element is made of, or an element that is a sum.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
-    /// By the operands of the forward kernel.
+    /// By the operands of the forward kernel, or the additions of the first of two programs.
     pub(super) uses: Vec<Contribution>,
     /// By its threads.
     pub(super) shares: Vec<Share>,
@@ -57,13 +58,13 @@ struct Wrong<'e> {
 /// What a hypothesis is about.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
-    /// An operand of an instruction.
-    Operand(Place, u8),
+    /// An operand of an instruction, or the product that it adds.
+    Operand(Place, Option<u8>),
     /// The first two operands of an instruction: of a fused multiplication the product.
     Pair(Place),
     /// The same operand of all instructions that a line of CUDA became: a loop that was unrolled, a function
     /// that was put in place more than once.
-    Copies(String, u8),
+    Copies(String, Option<u8>),
     /// All operands of a line of CUDA.
     Line(String),
 }
@@ -73,7 +74,7 @@ impl Part {
     fn value(&self, parts: &[Contribution]) -> f64 {
         let is = |part: &&Contribution| match self {
             Self::Operand(place, operand) => part.place == *place && part.operand == *operand,
-            Self::Pair(place) => part.place == *place && part.operand < 2,
+            Self::Pair(place) => part.place == *place && matches!(part.operand, Some(0 | 1)),
             Self::Copies(line, operand) => {
                 part.place.source.as_ref() == Some(line) && part.operand == *operand
             }
@@ -92,11 +93,15 @@ impl Part {
 
     fn words(&self) -> String {
         match self {
-            Self::Operand(place, operand) => {
+            Self::Operand(place, None) => format!("the product contributes at {place}"),
+            Self::Operand(place, Some(operand)) => {
                 format!("the {} operand contributes at {place}", ordinal(*operand))
             }
             Self::Pair(place) => format!("the first two operands contribute at {place}"),
-            Self::Copies(line, operand) => {
+            Self::Copies(line, None) => {
+                format!("the products contribute at {line}, in all its copies")
+            }
+            Self::Copies(line, Some(operand)) => {
                 format!(
                     "the {} operands contribute at {line}, in all its copies",
                     ordinal(*operand)
@@ -195,14 +200,17 @@ fn as_a_whole(judged: &Judged) -> Option<String> {
     let all = same.then_some(wrong.len())?;
     // What is left of a sum that cancels is no factor.
     let nothing = wrong.iter().all(|element| element.found.abs() <= element.uncertainty);
+    // What is compared with another program's is compared with its own name.
+    let (truth, missing) = match name == of {
+        true => ("the other program's", "a factor".to_owned()),
+        false => ("the derivative", format!("a factor of {of}'s gradient")),
+    };
     let words = if nothing {
         "is zero throughout".to_owned()
     } else {
-        format!("is {factor:.6} times the derivative throughout")
+        format!("is {factor:.6} times {truth} throughout")
     };
-    Some(format!(
-        "{name} {words} ({all} elements): a factor of {of}'s gradient is missing or wrong"
-    ))
+    Some(format!("{name} {words} ({all} elements): {missing} is missing or wrong"))
 }
 
 fn distance(element: &Element) -> f64 {

@@ -1,5 +1,7 @@
 //! Runs a pair of kernels on a case and compares what comes back with the sweep.
 
+use std::cell::OnceCell;
+
 use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing};
 
 use splatcheck_judge::io::container::Entry;
@@ -345,11 +347,12 @@ pub fn compare(
 
 fn compared_programs(
     manifest: &Manifest,
-    [one, other]: [&Program; 2],
+    [program, other]: [&Program; 2],
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
-    let one = ran(manifest, one, case, &Schedule::lockstep())?;
+    let terms = OnceCell::new();
+    let one = ran(manifest, program, case, &Schedule::lockstep())?;
     let other = ran_as_other(manifest, other, case, schedule)?;
     let (open_one, open_other) = (open(&one.memory), open(&other.memory));
     let mut checked = Checked {
@@ -378,9 +381,46 @@ fn compared_programs(
             }
         };
         judged.shape = shape;
-        checked.arrays.push(judged);
+        let terms =
+            |element| terms.get_or_init(|| taped(manifest, program, case)).parts(name, element);
+        checked.add(judged, &terms);
     }
     Ok(checked)
+}
+
+/// A program's run on a tape, if it has one; asked only where something is wrong.
+struct Taped(Option<Arrays>);
+
+impl Taped {
+    /// What an element of an array is the sum of.
+    fn parts(&self, name: &str, element: usize) -> Parts {
+        let terms = self.0.as_ref().and_then(|arrays| {
+            let buffer = *arrays.buffers.get(name)?;
+            arrays.memory.terms(buffer, element).ok()
+        });
+        let (uses, shares) = terms.unwrap_or_default();
+        Parts { uses, shares }
+    }
+}
+
+/// The launches of a program on a tape on which all floats are inputs.
+fn taped(manifest: &Manifest, program: &Program, case: &Case) -> Taped {
+    let run = || -> Result<Arrays, Stopped> {
+        let mut arrays = Arrays::new(manifest, program, case)?;
+        arrays.memory.follow(Some(TAPE));
+        let floats = case.arrays.iter().filter(|(_, array)| matches!(array.values, Values::F32(_)));
+        for (name, _) in floats {
+            let named = arrays.memory.differentiate(arrays.buffers[name.as_str()]);
+            named.map_err(|error| internal(&error))?;
+        }
+        let tape = (Shadowing::Tape { bytes: TAPE }, &Schedule::lockstep());
+        for launches in [&manifest.forward, &manifest.backward] {
+            arrays.launch((program, case), launches, tape)?;
+        }
+        Ok(arrays)
+    };
+    // A tape that is too long leaves a finding without an explanation.
+    Taped(run().ok())
 }
 
 /// Compares whole numbers, which have no rounding.

@@ -1,5 +1,7 @@
 //! What callers ask: exact inputs, values of results, gradients.
 
+use std::collections::BTreeMap;
+
 use super::super::fault::LaunchError;
 use super::super::ir::Kernel;
 use super::super::lanes::Bits;
@@ -9,7 +11,7 @@ use super::bits::power_of_two;
 use super::cells::Cells;
 use super::conventions::Conventions;
 use super::journal::{Decided, Journal, Lost, Place};
-use super::number::{Shadow, UNRECORDED, Word, up};
+use super::number::{Shadow, UNRECORDED, Word, depends, up};
 use super::sweep::Adjoints;
 use super::tape::Makers;
 
@@ -56,18 +58,18 @@ pub struct Gradient {
     pub unknown: Vec<(Buffer, usize)>,
 }
 
-/// What an operand of an instruction contributes to a derivative: it would be less by `value` without.
+/// What an instruction contributes to a derivative or a sum: it would be less by `value` without.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contribution {
     /// The instruction.
     pub place: Place,
-    /// The operand, from 0.
-    pub operand: u8,
+    /// The operand, from 0; `None` for the product that a fused multiplication adds.
+    pub operand: Option<u8>,
     /// The sum over all of its executions.
     pub value: f64,
 }
 
-/// What a thread contributes to a derivative: what its own uses of the element pass on.
+/// What a thread contributes: to a derivative what its own uses of the element pass on, to a sum its terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
     /// The kernel.
@@ -314,10 +316,39 @@ impl DeviceMemory {
         let all = tape.contributions(&gradient.adjoints, node);
         let named = all.into_iter().map(|(by, value)| Contribution {
             place: journal.place_of(by.place),
-            operand: by.operand,
+            operand: Some(by.operand),
             value,
         });
         Ok(named.collect())
+    }
+
+    /// What a word is the sum of: by the instructions that add, in the order of the launches, and by the threads
+    /// whose terms they are. Nothing where it was computed from no input ([`differentiate`](Self::differentiate)).
+    ///
+    /// # Errors
+    /// There is no tape.
+    pub fn terms(
+        &self,
+        output: Buffer,
+        element: usize,
+    ) -> Result<(Vec<Contribution>, Vec<Share>), ShadowError> {
+        let journal = self.journal.as_deref().ok_or(ShadowError::NoTape)?;
+        let tape = journal.tape.as_ref().ok_or(ShadowError::NoTape)?;
+        let segment = self.segment_at(output).filter(|all| element < all.words.len());
+        let node = segment.map(|segment| shadow_of(segment, element).n);
+        let terms = node.filter(|&n| depends(n)).map_or_else(Vec::new, |n| tape.terms(n));
+        let mut by_place = BTreeMap::new();
+        for term in &terms {
+            *by_place.entry((term.place, term.operand)).or_insert(0.0) += term.value;
+        }
+        let contribution = |((place, operand), value)| Contribution {
+            place: journal.place_of(place),
+            operand,
+            value,
+        };
+        let shares = terms.iter().rev().filter_map(|term| Some((term.maker?, term.value)));
+        let shares = shares.map(|(makers, value)| share(journal, makers, value));
+        Ok((by_place.into_iter().map(contribution).collect(), shares.collect()))
     }
 
     /// What each thread contributes to the derivative by an element of an input, in the order of the uses.
@@ -334,14 +365,7 @@ impl DeviceMemory {
         let tape = journal.tape.as_ref().ok_or(ShadowError::NoTape)?;
         let node = gradient.node(input, element).ok_or(ShadowError::NoInput)?;
         let all = tape.shares(&gradient.adjoints, node).into_iter();
-        let share = |(makers, value): (Makers, f64)| Share {
-            kernel: journal.place_of(makers.kernel).kernel,
-            block: makers.block,
-            warp: makers.warp,
-            lane: Bits(makers.lanes).next().and_then(|lane| u32::try_from(lane).ok()),
-            value,
-        };
-        Ok(all.map(share).collect())
+        Ok(all.map(|(makers, value)| share(journal, makers, value)).collect())
     }
 
     /// Where numbers began anew, and why.
@@ -387,6 +411,16 @@ impl Gradient {
         let (_, first, count) = self.inputs.iter().rfind(|(buffer, ..)| *buffer == input)?;
         let element = u32::try_from(element).ok().filter(|element| element < count)?;
         Some(first + element)
+    }
+}
+
+fn share(journal: &Journal, makers: Makers, value: f64) -> Share {
+    Share {
+        kernel: journal.place_of(makers.kernel).kernel,
+        block: makers.block,
+        warp: makers.warp,
+        lane: Bits(makers.lanes).next().and_then(|lane| u32::try_from(lane).ok()),
+        value,
     }
 }
 

@@ -75,6 +75,43 @@ fn what_each_lane_contributes_is_known() {
     }
 }
 
+/// Each lane adds `(x + x lane) 2`; where it is odd, it takes `x` away.
+#[test]
+fn a_sum_has_its_terms_by_place_and_by_thread() {
+    let body = "ld.global.f32 %f3, [%d3];\ncvt.rn.f32.u32 %f4, %r1;\nfma.rn.f32 %f5, %f3, %f4, %f3;\n\
+                mul.f32 %f5, %f5, 0f40000000;\nred.global.add.f32 [%d4], %f5;\nand.b32 %r2, %r1, 1;\n\
+                setp.eq.u32 %p1, %r2, 1;\nneg.f32 %f6, %f3;\n@%p1 red.global.add.f32 [%d4], %f6;\n\
+                add.s64 %d2, %d2, 128;\nmov.f32 %f2, %f1;";
+    for schedule in schedules() {
+        let (x, zeros) = (numbers(), vec![0.0; 64]);
+        let ran = execute_into(&elementwise(body), (&x, &zeros), &schedule);
+        let (places, shares) = ran.memory.terms(ran.output, 0).expect("there is a tape");
+        let first = f64::from(x[0]);
+        let of = |operand| {
+            let parts = places.iter().filter(|part| part.operand == operand);
+            let mut values: Vec<f64> = parts.map(|part| (part.value / first).round()).collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        assert_eq!(of(None), [992.0], "twice the products of 0 to 31: {places:?}");
+        assert_eq!(of(Some(2)), [64.0], "twice the number itself: {places:?}");
+        assert_eq!(of(Some(0)), [-16.0], "what is taken away, as it is negated: {places:?}");
+        let mut by_lane = [0.0; 32];
+        for share in &shares {
+            by_lane[share.lane.expect("known") as usize] += share.value / first;
+        }
+        for (lane, value) in by_lane.into_iter().enumerate() {
+            let own = 2.0 * lane as f64 + if lane % 2 == 1 { 1.0 } else { 2.0 };
+            assert!((value - own).abs() < 1e-12, "lane {lane}: {value}, {schedule:?}");
+        }
+        let whole: f64 = shares.iter().map(|share| share.value).sum();
+        let sum = ran.values()[0];
+        assert!((whole - sum.value).abs() <= sum.uncertainty, "{whole} not {sum:?}");
+        let (none, _) = ran.memory.terms(ran.output, 5).expect("there is a tape");
+        assert_eq!(none, [], "what no input went into has no terms");
+    }
+}
+
 #[test]
 fn f64_and_numbers_of_16_bits_are_followed() {
     let square = "cvt.f64.f32 %g1, %f1;\nmul.f64 %g2, %g1, %g1;\nsub.f64 %g3, %g2, %g1;\ncvt.rn.f32.f64 %f2, %g3;";
@@ -175,7 +212,7 @@ fn contributions_are_what_would_be_missing() {
     let all = outcome.memory.contributions(&gradient, outcome.input, 5).expect("it is an input");
     let first = all.iter().map(|c| c.place.line).min().expect("there are some");
     let of = |line: u32, operand: u8| {
-        let found = all.iter().find(|c| c.place.line == first + line && c.operand == operand);
+        let found = all.iter().find(|c| c.place.line == first + line && c.operand == Some(operand));
         found.map_or(0.0, |c| c.value)
     };
     let at = f64::from(x[5]);
