@@ -128,10 +128,11 @@ fn every_engine_agrees_on_the_corpus_at_every_setting() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(is_empty(folder.path()), "nothing failed, but something was written");
     // The CUDA kernels are among them, and the report says with which part of the runs.
-    for engine in ["\nemulator ", "\nemulator-fast "] {
-        assert!(said.out.contains(engine), "no row of{engine}: {}", said.out);
+    for engine in ["emulator", "emulator-fast", "wgsl-emulator-32", "wgsl-emulator-8"] {
+        assert!(said.out.contains(&format!("\n{engine} ")), "no row of {engine}: {}", said.out);
     }
-    let part = "CUDA kernels: on emulator and emulator-fast; each case with one reduction";
+    let part = "in part: CUDA kernels on emulator and emulator-fast; WGSL kernels on wgsl-emulator-32, \
+                wgsl-emulator-8 and wgsl-emulator-64: each case with one reduction";
     assert!(said.out.contains(part), "{}", said.out);
 }
 

@@ -122,6 +122,12 @@ impl WarpOrder {
         Bits(earlier.lanes & !met).all(told)
     }
 
+    /// Those lanes of an earlier access of which a signal has told some lane of a later one.
+    fn told(&self, earlier: &Record, new: &Record) -> u32 {
+        let signals = self.signals.as_ref();
+        signals.map_or(0, |signals| signals.told(earlier, earlier.lanes, new.lanes))
+    }
+
     /// Those lanes of an earlier access by this warp that it happened before what `lane` does now.
     #[inline]
     fn met(&self, earlier: &Record, lane: usize) -> u32 {
@@ -253,10 +259,13 @@ impl Shadow {
             }
             let mut stays = true;
             if (old.kind, old.strong) == (new.kind, new.strong) && old.bytes & !new.bytes == 0 {
-                if old.block != new.block {
-                    stays = self.fences || !std::mem::replace(&mut foreign, true);
-                } else if old.epoch < new.epoch {
+                if old.block == new.block && old.epoch < new.epoch {
                     stays = false;
+                } else if self.fences && (old.block, old.warp) != (new.block, new.warp) {
+                    old.lanes &= !order.told(old, new);
+                    stays = old.lanes != 0;
+                } else if old.block != new.block {
+                    stays = !std::mem::replace(&mut foreign, true);
                 } else if old.warp != new.warp {
                     let warp = Some(old.warp);
                     if old.bytes == new.bytes && others[0] != warp {
@@ -267,6 +276,9 @@ impl Shadow {
                     joined = true;
                 } else {
                     old.lanes &= !Bits(new.lanes).fold(0, |met, lane| met | order.met(old, lane));
+                    if self.fences {
+                        old.lanes &= !order.told(old, new);
+                    }
                     stays = old.lanes != 0;
                 }
             }
@@ -374,6 +386,33 @@ mod tests {
         let write = access(AccessKind::Write, 0, 1, 13, &orders[0]);
         let earlier = shadow.add(0, &write, &mut orders[0]).map(|earlier| earlier.line);
         assert_eq!(earlier, Some(12), "the read by warp 1 races with the write");
+    }
+
+    /// Warps that meet again and again at a barrier of their own, as those of a subgroup of 64 lanes: what was
+    /// before the last meeting is forgotten, and a warp that did not come is not.
+    #[test]
+    fn what_was_before_a_meeting_of_warps_is_forgotten() {
+        let mut shadow = Shadow::new(1);
+        shadow.clear(true);
+        let mut orders: [WarpOrder; 3] = Default::default();
+        let alone = access(AccessKind::Read, 2, 1, 9, &orders[2]);
+        assert!(shadow.add(0, &alone, &mut orders[2]).is_none(), "the first");
+        for line in 10..60 {
+            for (warp, order) in (0..2).zip(&mut orders) {
+                let read = access(AccessKind::Read, warp, u32::MAX, line, order);
+                assert!(shadow.add(0, &read, order).is_none(), "reads do not race");
+            }
+            let mut all = Clock::default();
+            for (warp, order) in (0..2).zip(&mut orders) {
+                order.release(u32::MAX, (0, 0, warp), &mut all);
+            }
+            let all = Arc::new(all);
+            orders[..2].iter_mut().for_each(|order| order.tell(u32::MAX, &all));
+        }
+        assert!(shadow.nodes.len() < 6, "{} accesses are kept", shadow.nodes.len());
+        let write = access(AccessKind::Write, 0, 1, 70, &orders[0]);
+        let earlier = shadow.add(0, &write, &mut orders[0]).map(|earlier| earlier.line);
+        assert_eq!(earlier, Some(9), "the warp that met nobody");
     }
 
     /// Lanes that take turns, each after a meeting of all, leave one access; without the meeting

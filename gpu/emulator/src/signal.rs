@@ -87,6 +87,20 @@ impl WarpSignals {
         self.lanes[lane].before.has(record, other)
     }
 
+    /// Those of `others`, lanes of the record's warp, whose access happened before what some of `lanes` do now.
+    pub(super) fn told(&self, record: &Record, others: u32, lanes: u32) -> u32 {
+        let (mut told, mut last) = (0, None::<&Arc<Clock>>);
+        for lane in Bits(lanes) {
+            let before = &self.lanes[lane].before;
+            if !last.is_some_and(|last| Arc::ptr_eq(last, before)) {
+                let new = Bits(others & !told).filter(|&other| before.has(record, other));
+                told |= new.fold(0, |all, other| all | 1 << other);
+            }
+            last = Some(before);
+        }
+        told
+    }
+
     /// `lane` of warp `warp` executes a fence; `own` is what it knows of the lanes of its warp.
     pub(super) fn fence(
         &mut self,

@@ -4,6 +4,7 @@ mod options;
 mod program;
 
 use std::io::Write;
+use std::slice;
 use std::sync::Arc;
 
 use super::case::read_case;
@@ -19,6 +20,7 @@ use super::scene::scene_cases;
 use super::sight::all_blind;
 pub use options::{CheckArgs, CheckPlan};
 use rayon::prelude::*;
+use splatcheck_emulator::WARP;
 use splatcheck_judge::campaign::merge::{add_report, join_seeds};
 use splatcheck_judge::campaign::{
     ByTurns, Contender, EngineReport, Everything, Hooks, Item, Part, Policy, run as run_campaign,
@@ -27,7 +29,7 @@ use splatcheck_judge::campaign::{
 use splatcheck_judge::engines::{Found, Program};
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::minimize::shrink;
-use splatcheck_judge::report::Report;
+use splatcheck_judge::report::{Detail, Report};
 use splatcheck_judge::threads::cores;
 use splatcheck_judge::workload::{AnyCase, CaseTree, Workload, views};
 use splatcheck_reference::splat::convention::Convention;
@@ -99,13 +101,14 @@ pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>
     };
     let chain = plan.chain;
     let mut reports = Vec::new();
-    let part = Part { few: cases.count() < MANY };
     // A trained scene would take the emulator hours.
     let beside: &[Found] = match plan.subject {
         Subject::Scene(_) => &[],
         Subject::Campaign { .. } | Subject::Case(_) => &plan.beside,
     };
-    let beside = (!beside.is_empty()).then_some((beside, &part as &dyn Policy));
+    let beside = parts(beside, cases.count() < MANY);
+    let beside = beside.iter().map(|(engines, part)| (*engines, part as &dyn Policy));
+    let beside = beside.filter(|(engines, _)| !engines.is_empty());
     let batches = at_once(&plan.engines)?.map(|engines| (engines, policy)).chain(beside);
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);
@@ -128,6 +131,21 @@ pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>
     Ok(join_seeds(reports))
 }
 
+/// The engines that judge a part of the runs, in the batches that run together, with the part of each. Of WGSL's
+/// subgroups one width has every case, the others have them by turns.
+fn parts(engines: &[Found], few: bool) -> Vec<(&[Found], Part)> {
+    let has_turns = |found: &Found| {
+        found.emulation().is_some_and(|e| !matches!(e.wgsl_lanes, None | Some(WARP)))
+    };
+    let (whole, by_turns) = engines.split_at(engines.partition_point(|found| !has_turns(found)));
+    let turn = |(own, found)| {
+        let turn = (own, by_turns.len());
+        (slice::from_ref(found), Part { few, turn })
+    };
+    let by_turns = by_turns.iter().enumerate().map(turn);
+    [(whole, Part { few, turn: (0, 1) })].into_iter().chain(by_turns).collect()
+}
+
 /// Writes the reproducers and the report.
 fn conclude(
     reports: &mut [EngineReport],
@@ -139,34 +157,59 @@ fn conclude(
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
     let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).collect();
-    let missing = &plan.discovery.missing_requested(plan.named);
+    let judge = plan.engines.iter().chain(&plan.beside);
+    let missing = &plan.discovery.missing_requested(plan.named, judge);
     let Sight { not_exercised, gaps } = sight;
     let notes: Vec<_> = not_exercised.iter().map(|what| format!("NOT EXERCISED: {what}")).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(reports, missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
+    out.write_all(to_add(plan).unwrap_or_default().as_bytes())?;
     let evidence = Evidence { not_exercised, gaps, ..Evidence::new(reports, missing) };
     let gate = plan.gate.clone().of(provenance::of_ours(plan.subject.seed()));
     gate.told(&about, &[]).conclude(&evidence, &files, out)
 }
 
-/// Which part of the runs the CUDA kernels have on the emulator, where they do not have all.
+/// Which part of the runs the emulators have that do not have all.
 fn in_part(plan: &CheckPlan) -> Option<String> {
-    let names: Vec<_> = plan.beside.iter().map(|found| found.spec.id()).collect();
-    let all: Vec<_> = names.iter().map(|name| format!("--engine {name}")).collect();
-    let (names, all) = (names.join(" and "), all.join(" "));
-    match &plan.subject {
-        _ if plan.beside.is_empty() => None,
-        Subject::Scene(_) => Some(format!(
-            "CUDA kernels: not judged on a trained scene, which is long for {names} ({all} judges them)"
-        )),
-        Subject::Case(_) => Some(format!(
-            "CUDA kernels: on {names}; of runs with more than 2^18 loop steps one of a stage ({all} makes all)"
-        )),
-        Subject::Campaign { .. } => Some(format!(
-            "CUDA kernels: on {names}; each case with one reduction and threshold of a stage by turns, \
-             unless there are fewer than {MANY} cases ({all} makes all runs)"
-        )),
+    let of = |wgsl: bool| {
+        let some = plan.beside.iter().filter(move |found| found.runs_wgsl() == wgsl);
+        joined(&some.map(|found| found.spec.id()).collect::<Vec<_>>())
+    };
+    let languages = [("CUDA kernels", of(false)), ("WGSL kernels", of(true))];
+    let languages = languages.into_iter().filter(|(_, names)| !names.is_empty());
+    let parts: Vec<_> = languages.map(|(what, names)| format!("{what} on {names}")).collect();
+    if parts.is_empty() {
+        return None;
     }
+    let parts = parts.join("; ");
+    let how = match &plan.subject {
+        Subject::Scene(_) => "not run on a trained scene, which is long for them".to_owned(),
+        Subject::Case(_) => "of runs with more than 2^18 loop steps one of a stage".to_owned(),
+        Subject::Campaign { .. } => format!(
+            "each case with one reduction and threshold of a stage by turns, unless there are fewer than \
+             {MANY} cases"
+        ),
+    };
+    Some(format!("in part: {parts}: {how} (--engine NAME makes all runs)"))
+}
+
+/// Names in a sentence.
+fn joined(names: &[&str]) -> String {
+    match names {
+        [others @ .., before, last] => {
+            let others: String = others.iter().map(|name| format!("{name}, ")).collect();
+            format!("{others}{before} and {last}")
+        }
+        [one] => (*one).to_owned(),
+        [] => String::new(),
+    }
+}
+
+/// What a person may install for more engines, in a line.
+fn to_add(plan: &CheckPlan) -> Option<String> {
+    let drivers: Vec<_> = plan.discovery.to_set_up().collect();
+    let wanted = !plan.named && !drivers.is_empty() && plan.detail != Detail::Verdict;
+    wanted.then(|| format!("tests/setup adds drivers for WGSL: {}\n", joined(&drivers)))
 }
 
 /// The engines in the batches that run together: all of them, but of the emulator's schedules, which

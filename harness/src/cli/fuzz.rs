@@ -244,9 +244,10 @@ impl FuzzArgs {
         if engines.is_empty() && command.is_none() {
             return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
         }
+        let named = !self.engine.is_empty() || command.is_some();
         Ok(FuzzPlan {
+            missing: discovery.missing_requested(named, engines.iter()),
             engines,
-            missing: discovery.missing_requested(!self.engine.is_empty() || command.is_some()),
             plan,
             limit: self.cases.map_or(Limit::Time(self.time), Limit::Cases),
             share: match self.cases {

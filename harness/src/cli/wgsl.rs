@@ -174,7 +174,7 @@ impl WgslArgs {
             engines = emulators.map_err(CliError::of)?;
         }
         // What was looked for is told; that WGSL has no engine is not so.
-        let mut missing = discovery.missing_requested(named);
+        let mut missing = discovery.missing_requested(named, engines.iter());
         missing.retain(|one| !one.promised);
         let lanes = engines.iter().map(|found| found.info.lane_width).min().unwrap_or(1);
         let setting = self.reduced.setting(lanes)?;

@@ -106,11 +106,14 @@ impl Policy for ByTurns {
 
 /// The policy of an engine that is too slow for everything and judges a part: of every stage of a case one
 /// reduction and threshold, by turns, and of the formulations of a stage one as in [`ByTurns`]. Of `few`
-/// cases it has every setting that is not long (2^18 loop steps).
+/// cases it has every setting that is not long (2^18 loop steps). Several such engines may have the cases by
+/// turns.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// Whether there are so few cases that by turns some settings would have none.
     pub few: bool,
+    /// The number of the engine, and how many have turns.
+    pub turn: (usize, usize),
 }
 
 impl Part {
@@ -122,7 +125,8 @@ impl Part {
 
 impl Policy for Part {
     fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
-        self.few || has_turn(stage, case)
+        let (own, of) = self.turn;
+        self.few || has_turn(stage, case) && place(case, 3, of) == Some(own)
     }
 
     fn settings(&self, case: &dyn Case, all: &[Setting]) -> Vec<Setting> {

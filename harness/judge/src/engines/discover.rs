@@ -39,7 +39,7 @@ impl Found {
         self.spec.identity().is_software()
     }
 
-    /// Whether it runs where a person names it alone: WGSL's kernels on the emulator.
+    /// Whether it makes all runs only where a person names it: WGSL's kernels on the emulator.
     fn is_named_only(&self) -> bool {
         self.emulation().is_some_and(|emulation| emulation.wgsl_lanes.is_some())
     }
@@ -99,11 +99,13 @@ impl Missing {
     }
 }
 
+/// Whether an engine is one of a class.
+type IsOne = fn(&Found) -> bool;
 /// What `check` and `fuzz` promise where no engine is named: an engine of each.
-const CLASSES: [(&str, &[EngineKind]); 2] = [
-    ("the WGSL kernels", &[EngineKind::Wgpu]),
-    ("the CUDA kernels", &[EngineKind::Cuda, EngineKind::Emulator]),
-];
+const CLASSES: [(&str, IsOne); 2] =
+    [("the WGSL kernels", Found::runs_wgsl), ("the CUDA kernels", |found| !found.runs_wgsl())];
+/// The lanes of the subgroups in which WGSL's kernels are judged on the emulator, where no engine is named.
+const BESIDE_LANES: [u32; 3] = [32, 8, 64];
 /// Reasons that are named where a class has no engine.
 const REASONS: usize = 3;
 
@@ -143,15 +145,18 @@ pub struct Discovery {
 
 impl Discovery {
     /// What was looked for and not found: nothing where engines were `named`, since a name that is not found
-    /// is an error of [`Self::select`]; else the classes without an engine, and all that is missing.
+    /// is an error of [`Self::select`]; else the classes of which none is among the engines that `judge`, and
+    /// all that is missing.
     #[must_use]
-    pub fn missing_requested(&self, named: bool) -> Vec<Missing> {
+    pub fn missing_requested<'f>(
+        &self,
+        named: bool,
+        judge: impl Iterator<Item = &'f Found> + Clone,
+    ) -> Vec<Missing> {
         if named {
             return Vec::new();
         }
-        let has =
-            |kinds: &[EngineKind]| self.found.iter().any(|one| kinds.contains(&one.info.kind));
-        let classes = CLASSES.iter().filter(|(_, kinds)| !has(kinds));
+        let classes = CLASSES.iter().filter(|(_, is_one)| !judge.clone().any(is_one));
         let classes = classes.map(|(class, _)| self.without(class));
         classes.chain(self.missing.iter().cloned()).collect()
     }
@@ -199,19 +204,32 @@ impl Discovery {
         Ok(self.found.iter().filter(wanted).cloned().collect())
     }
 
-    /// The emulators that judge a part of the runs beside the drivers, where no engine was named: no driver
-    /// that runs on the processor takes CUDA kernels.
+    /// The emulators that judge a part of the runs beside those that judge all, where no engine was named:
+    /// with CUDA's kernels where there are drivers, since none that runs on the processor takes them, and with
+    /// WGSL's in subgroups that no such driver has.
     #[must_use]
     pub fn beside(&self, names: &[String]) -> Vec<Found> {
-        let (emulated, drivers): (Vec<_>, Vec<_>) =
-            self.found.iter().cloned().partition(Found::is_emulated);
-        if names.is_empty() && !drivers.is_empty() {
-            emulated.into_iter().filter(|found| !found.is_named_only()).collect()
-        } else {
-            Vec::new()
+        if !names.is_empty() {
+            return Vec::new();
         }
+        let alone = self.found.iter().all(Found::is_emulated);
+        let lanes = |found: &Found| found.emulation().map(|emulation| emulation.wgsl_lanes);
+        let of_cuda = self.found.iter().filter(|found| !alone && lanes(found) == Some(None));
+        let of_wgsl = BESIDE_LANES.into_iter().flat_map(|width| {
+            self.found.iter().filter(move |found| lanes(found) == Some(Some(width)))
+        });
+        of_cuda.chain(of_wgsl).cloned().collect()
+    }
+
+    /// The drivers that `tests/setup` would add.
+    pub fn to_set_up(&self) -> impl Iterator<Item = &str> {
+        let adds = |one: &&Missing| one.advice.as_deref().is_some_and(|a| a.contains(SETUP));
+        self.missing.iter().filter(adds).map(|one| one.candidate.as_str())
     }
 }
+
+/// The command that installs drivers, as advice names it.
+const SETUP: &str = "run tests/setup";
 
 /// Tries everything on this machine, with `program` as the child.
 #[must_use]
@@ -445,7 +463,12 @@ mod tests {
     fn a_class_without_an_engine_was_asked_for_and_a_driver_without_a_device_was_not() {
         let of = |kind| {
             let info = DeviceInfo { kind, ..samples::info() };
-            Found { spec: EngineSpec::new(lavapipe(4), Vec::new()), info }
+            let emulation = |wgsl_lanes| Emulation { wgsl_lanes, ..Emulation::default() };
+            let identity = match kind {
+                EngineKind::Emulator => Identity::Emulator(emulation(None)),
+                _ => lavapipe(4),
+            };
+            Found { spec: EngineSpec::new(identity, Vec::new()), info }
         };
         let radeon = Missing {
             candidate: "radeon_icd.json".into(),
@@ -457,8 +480,8 @@ mod tests {
         let asked = |kinds: &[EngineKind], named| {
             let found = kinds.iter().copied().map(of).collect();
             let discovery = Discovery { found, missing: vec![radeon.clone()] };
-            let missing =
-                discovery.missing_requested(named).into_iter().filter(Missing::is_asked_for);
+            let missing = discovery.missing_requested(named, discovery.found.iter());
+            let missing = missing.into_iter().filter(Missing::is_asked_for);
             missing.map(|one| one.candidate).collect::<Vec<_>>()
         };
         let both = [EngineKind::Wgpu, EngineKind::Emulator];
@@ -466,6 +489,24 @@ mod tests {
         assert_eq!(asked(&both[1..], false), ["the WGSL kernels"], "no driver");
         assert_eq!(asked(&both[..1], false), ["the CUDA kernels"], "no emulator");
         assert_eq!(asked(&both[1..], true), Vec::<String>::new(), "the emulator was named");
+        let emulators = [None, Some(4), Some(8), Some(32), Some(64)].map(|wgsl_lanes| {
+            let emulation = Emulation { wgsl_lanes, ..Emulation::default() };
+            Found { spec: emulation.spec(), ..of(EngineKind::Emulator) }
+        });
+        for (drivers, beside) in [
+            (0, &["wgsl-emulator-32", "wgsl-emulator-8", "wgsl-emulator-64"][..]),
+            (1, &["emulator", "wgsl-emulator-32", "wgsl-emulator-8", "wgsl-emulator-64"][..]),
+        ] {
+            let found = both[..drivers].iter().copied().map(of).chain(emulators.clone()).collect();
+            let discovery = Discovery { found, missing: vec![radeon.clone()] };
+            let all = discovery.beside(&[]);
+            let ids: Vec<_> = all.iter().map(|found| found.spec.id()).collect();
+            assert_eq!(ids, beside, "{drivers} drivers");
+            let judge = discovery.select(&[]).unwrap();
+            let missing = discovery.missing_requested(false, judge.iter().chain(&all));
+            assert!(!missing.iter().any(Missing::is_asked_for), "both languages: {missing:?}");
+            assert!(discovery.beside(&["emulator".to_owned()]).is_empty(), "named alone");
+        }
         let lost = Missing { lost: true, ..radeon.clone() };
         assert!(lost.is_asked_for(), "it is there");
     }
