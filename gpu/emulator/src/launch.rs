@@ -7,7 +7,7 @@ use super::count::{Counters, Report};
 use super::decided::{Source, decided};
 use super::fault::{LaunchError, RunError};
 use super::ir::{Kernel, Module};
-use super::machine::{Limited, Machine};
+use super::machine::{Limited, Machine, permuted};
 use super::memory::{Buffer, DeviceMemory, Segment};
 use super::schedule::{Policy, Schedule, Scheduler, Trace};
 use super::shadow::Shadowing;
@@ -130,10 +130,13 @@ pub fn run_traced(
     width::check(kernel, module.lane_width)?;
     memory.begin(&module.variables, observers.races, kernel.fences);
     let journal = memory.begin_following(kernel, observers.shadow)?;
+    let threads = launch.block.iter().product();
+    let seed = schedule.permutation.filter(|_| kernel.uniform);
     let mut machine = Machine {
         kernel,
         grid: launch.grid,
         block: launch.block,
+        permutation: seed.map_or_else(Vec::new, |seed| permuted(seed, threads)),
         memory,
         params: parameters(kernel, &launch.arguments),
         counters: Counters::new(kernel, observers.coverage),
@@ -144,7 +147,6 @@ pub fn run_traced(
         width: width::issued(module.lane_width),
         arch: Arch::new(),
     };
-    let threads = launch.block.iter().product();
     let width = machine.width;
     let followed = machine.journal.is_some();
     let fresh = || Block::new(threads, width, shared, observers.races, (kernel, followed));

@@ -8,6 +8,7 @@ use super::fault::{Fault, FaultKind, Trouble, UndefinedShuffle};
 use super::float::approximate::ApproximationMode;
 use super::ir::Kernel;
 use super::memory::{DeviceMemory, Segment};
+use super::mix::mix;
 use super::shadow::journal::Journal;
 use super::time_limit::TimeLimit;
 
@@ -41,11 +42,28 @@ impl Limited {
     }
 }
 
+/// Numbers below a count in an order that a seed gives: of one seed in four their own.
+pub(super) fn permuted(seed: u64, count: u32) -> Vec<u32> {
+    let mut state = mix(seed ^ u64::from(count));
+    if state & 3 == 0 {
+        return Vec::new();
+    }
+    let mut all: Vec<u32> = (0..count).collect();
+    // Fisher and Yates.
+    for last in (1..all.len()).rev() {
+        state = mix(state);
+        all.swap(last, (state % (last as u64 + 1)) as usize);
+    }
+    all
+}
+
 /// What all blocks of a launch share.
 pub(super) struct Machine<'m> {
     pub(super) kernel: &'m Kernel,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
+    /// Which thread each lane of a block is, warp after warp; in the order of their index where this is empty.
+    pub(super) permutation: Vec<u32>,
     pub(super) memory: &'m mut DeviceMemory,
     pub(super) params: Segment,
     pub(super) counters: Counters,
@@ -61,9 +79,10 @@ pub(super) struct Machine<'m> {
 }
 
 impl Machine<'_> {
-    /// Index in x, y, z of a thread of a block.
-    pub(super) fn thread(&self, linear: u32) -> [u32; 3] {
+    /// Index in x, y, z of the thread that a lane of a block is; lanes are counted warp after warp.
+    pub(super) fn thread(&self, lane: u32) -> [u32; 3] {
         let [x, y, _] = self.block;
+        let linear = self.permutation.get(lane as usize).copied().unwrap_or(lane);
         [linear % x, linear / x % y, linear / x / y]
     }
 

@@ -39,6 +39,9 @@ pub struct Schedule {
     pub policy: Policy,
     /// Rounding of approximate instructions.
     pub approximation: ApproximationMode,
+    /// The seed by which the threads of a block become the lanes of its warps, where the language leaves that
+    /// open, as WGSL does (`.pragma "uniform"`); without it, and in CUDA, in the order of their index.
+    pub permutation: Option<u64>,
 }
 
 /// Order of execution.
@@ -64,24 +67,26 @@ impl Schedule {
         Self::default()
     }
 
-    /// A random order; approximate instructions are perturbed by the same seed.
+    /// A random order; approximate instructions are perturbed by the same seed, and WGSL's invocations are any
+    /// lanes.
     #[must_use]
     pub fn random(seed: u64) -> Self {
         let approximation = ApproximationMode::Perturbed(seed);
-        Self { policy: Policy::Random(seed), approximation }
+        Self { policy: Policy::Random(seed), approximation, permutation: Some(seed) }
     }
 
-    /// An adversarial order; approximate instructions are perturbed by the same seed.
+    /// An adversarial order; approximate instructions are perturbed by the same seed, and WGSL's invocations
+    /// are any lanes.
     #[must_use]
     pub fn adversarial(seed: u64) -> Self {
         let approximation = ApproximationMode::Perturbed(seed);
-        Self { policy: Policy::Adversarial(seed), approximation }
+        Self { policy: Policy::Adversarial(seed), approximation, permutation: Some(seed) }
     }
 
     /// The run that left `trace`, if this was its schedule.
     #[must_use]
     pub fn replay(&self, trace: Trace) -> Self {
-        Self { policy: Policy::Replay(trace), approximation: self.approximation }
+        Self { policy: Policy::Replay(trace), ..self.clone() }
     }
 }
 

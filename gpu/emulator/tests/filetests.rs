@@ -103,7 +103,7 @@ fn check(source: &str, expectation: &Expectation) -> Result<(), String> {
         .map_err(|e| format!("lockstep: {e}"))?;
     for seed in 0..seeds {
         for policy in [Policy::Random(seed), Policy::Adversarial(seed)] {
-            let schedule = Schedule { policy, approximation: ApproximationMode::Nearest };
+            let schedule = Schedule { policy, ..Schedule::lockstep() };
             check_schedule(&module, invocation, &others, &schedule)
                 .map_err(|e| format!("{:?}: {e}", schedule.policy))?;
         }

@@ -180,7 +180,7 @@ fn the_lanes_of_an_atomic_go_in_the_order_of_the_decision() {
         let whole = &mut trace[0];
         (whole.lanes, whole.instructions, whole.memory) = (u32::MAX, u32::MAX, memory);
         let policy = Policy::Replay(trace);
-        let schedule = Schedule { policy, approximation: Default::default() };
+        let schedule = Schedule { policy, ..Schedule::lockstep() };
         outcome(&ptx, [1, 32], &schedule, &mut Trace::new())[..32].to_vec()
     };
     let ascending: Vec<u32> = (0..32).collect();

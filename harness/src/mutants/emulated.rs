@@ -151,7 +151,7 @@ impl Emulated {
         }
         let Some(setting) = setting else { return Ok(None) };
         let approximation = schedule.approximation;
-        self.right.set_schedule(Schedule { policy: Policy::Lockstep, approximation });
+        self.right.set_schedule(Schedule { approximation, ..Schedule::lockstep() });
         once(&mut self.right, job, Some(setting))?;
         Ok(Counts::of(self.right.report()).differ(self.engine.report(), setting))
     }

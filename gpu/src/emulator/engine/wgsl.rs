@@ -116,11 +116,19 @@ mod tests {
     use crate::emulator::EmulatorOptions;
     use crate::stage::Language;
     use crate::wgpu::ForeignRun;
+    use splatcheck_emulator::Schedule;
 
-    /// What a program of one entry point does with buffers of these words.
+    /// What a program of one entry point does with buffers of these words, in lockstep with 32 lanes.
     fn run(source: &str, buffers: &[Vec<u32>]) -> Result<Vec<Vec<u32>>, EngineError> {
-        let language = Language::Wgsl;
-        let options = EmulatorOptions { language, ..EmulatorOptions::default() };
+        run_on(source, buffers, EmulatorOptions::default())
+    }
+
+    fn run_on(
+        source: &str,
+        buffers: &[Vec<u32>],
+        options: EmulatorOptions,
+    ) -> Result<Vec<Vec<u32>>, EngineError> {
+        let options = EmulatorOptions { language: Language::Wgsl, ..options };
         let mut engine = EmulatorEngine::open(options).expect("it is always there");
         let program = program::Program::parse(source).expect("it is WGSL");
         let entry = &program.entries[0];
@@ -152,6 +160,43 @@ mod tests {
         let all = run(&source, &[vec![1; 64], rows]).expect("nothing is misused");
         let expected: Vec<u32> = (0..64).map(|lane| 1 + 4 * lane).collect();
         assert_eq!(all[0], expected, "twice, with a step of 2");
+    }
+
+    /// WGSL does not say which invocation is which lane: every schedule but lockstep has an order of its own.
+    #[test]
+    fn invocations_are_any_lanes_but_in_lockstep() {
+        let source = "override step: u32;\n@group(0) @binding(0) var<storage, read_write> places: array<u32>;\n\
+            @group(0) @binding(1) var<storage, read_write> shares: array<u32>;\n\
+            @compute @workgroup_size(128) fn main(@builtin(local_invocation_index) index: u32,\n\
+            @builtin(subgroup_id) subgroup: u32, @builtin(subgroup_invocation_id) lane: u32,\n\
+            @builtin(subgroup_size) size: u32) {\n\
+            places[index] = subgroup * size + lane;\n  shares[index] = subgroupAdd(index);\n}\n";
+        for lane_width in [4, 8, 32, 64] {
+            let all = |schedule| {
+                let options =
+                    EmulatorOptions { lane_width, schedule, ..EmulatorOptions::default() };
+                let all = run_on(source, &[vec![0; 128], vec![0; 128]], options);
+                let mut all = all.expect("nothing is misused");
+                (all.remove(0), all.remove(0))
+            };
+            let in_order: Vec<u32> = (0..128).collect();
+            assert_eq!(all(Schedule::lockstep()).0, in_order, "lockstep, {lane_width} lanes");
+            let mut moved = 0;
+            for seed in 0..8 {
+                let (places, shares) = all(Schedule::random(seed));
+                moved += u32::from(places != in_order);
+                for (index, &share) in shares.iter().enumerate() {
+                    let subgroup = places[index] / lane_width;
+                    let members = (0..128).filter(|&other| places[other] / lane_width == subgroup);
+                    let sum: usize = members.sum();
+                    assert_eq!(share as usize, sum, "the sum of {index}'s subgroup, seed {seed}");
+                }
+                let mut sorted = places;
+                sorted.sort_unstable();
+                assert_eq!(sorted, in_order, "every place has one invocation, seed {seed}");
+            }
+            assert!((4..8).contains(&moved), "{moved} of 8 seeds have another order");
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Where an invocation is: built-in values. Invocations go into subgroups in the order of their index.
+//! Where an invocation is: built-in values. Which lane of which subgroup it is, WGSL leaves open: it is the order of
+//! the indices in lockstep, and any under other schedules.
 
 use wgpu::naga::{Binding, BuiltIn, Function, TypeInner};
 

@@ -25,15 +25,22 @@ impl Lower<'_> {
         self.target.lanes.min(WIDE / 2)
     }
 
+    /// The number of a lane among those of all warps, one after the other: not that of its invocation, which may
+    /// be any.
+    fn place(&mut self) -> Scalar {
+        let (warp, lane) = (self.special("warpid"), self.special("laneid"));
+        self.code.op("mad.lo.u32", &[warp, Scalar::Bits(WIDE / 2), lane])
+    }
+
     /// The lane of a wide subgroup.
     pub(super) fn wide_lane(&mut self) -> Scalar {
-        let index = self.linear_thread();
+        let index = self.place();
         self.code.op("and.b32", &[index, Scalar::Bits(WIDE - 1)])
     }
 
     /// The number of a wide subgroup.
     pub(super) fn wide_subgroup(&mut self) -> Scalar {
-        let index = self.linear_thread();
+        let index = self.place();
         self.code.op("shr.u32", &[index, Scalar::Bits(WIDE.ilog2())])
     }
 
@@ -54,7 +61,7 @@ impl Lower<'_> {
                 self.exchange.insert(base).clone()
             }
         };
-        let index = self.linear_thread();
+        let index = self.place();
         let own = self.code.word();
         self.code.line(format_args!("mad.lo.u32 {own}, {index}, 4, {base}"));
         self.code.line(format_args!("st.shared.b32 [{own}], {value}"));

@@ -254,7 +254,7 @@ fn follow(
 
 /// In step, with approximate results anywhere within their documented bounds.
 fn perturbed() -> Schedule {
-    Schedule { policy: Policy::Lockstep, approximation: ApproximationMode::Perturbed(0) }
+    Schedule { approximation: ApproximationMode::Perturbed(0), ..Schedule::lockstep() }
 }
 
 /// What one run of a mutant came to.

@@ -31,7 +31,7 @@ pub(super) struct Outcome {
 
 pub(super) fn schedules() -> Vec<Schedule> {
     let mode = ApproximationMode::Nearest;
-    let with = |policy, approximation| Schedule { policy, approximation };
+    let with = |policy, approximation| Schedule { policy, approximation, permutation: None };
     let mut all = vec![with(Policy::Lockstep, mode)];
     for seed in 0..4 {
         all.push(with(Policy::Random(seed), ApproximationMode::Perturbed(seed)));
