@@ -214,7 +214,7 @@ fn to_add(plan: &CheckPlan) -> Option<String> {
 
 /// The engines in the batches that run together: all of them, but of the emulator's schedules, which
 /// may be a thousand and need a processor core each, only a few.
-fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError> {
+fn at_once(engines: &[Found]) -> Result<slice::Chunks<'_, Found>, CliError> {
     if engines.is_empty() {
         return Err(CliError::new(
             "no engine on this machine, so nothing was judged: run tests/setup to install \
