@@ -52,7 +52,8 @@ pub(super) fn permuted(seed: u64, count: u32) -> Vec<u32> {
     // Fisher and Yates.
     for last in (1..all.len()).rev() {
         state = mix(state);
-        all.swap(last, (state % (last as u64 + 1)) as usize);
+        let other = usize::try_from(state % (last as u64 + 1)).unwrap_or(last);
+        all.swap(last, other);
     }
     all
 }

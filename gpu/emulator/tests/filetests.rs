@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use splatcheck_emulator::{
-    ApproximationMode, Buffer, DeviceMemory, FaultKind, Launch, Loss, Module, Observers, Place,
-    Policy, Report, RunError, Schedule, Shadowing, Trace, run_traced,
+    Buffer, DeviceMemory, FaultKind, Launch, Loss, Module, Observers, Place, Policy, Report,
+    RunError, Schedule, Shadowing, Trace, run_traced,
 };
 use splatcheck_filetests::{
     Argument, DYNAMIC_SHARED, Expectation, Filetest, Invocation, Outcome, all,

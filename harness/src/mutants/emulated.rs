@@ -2,7 +2,7 @@
 
 use super::class::Trial;
 use super::{BY_COUNTS, Catch};
-use splatcheck_emulator::{Policy, Report, Schedule};
+use splatcheck_emulator::{Report, Schedule};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, Channels};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};

@@ -11,7 +11,7 @@ use super::{Closest, Fate, GeneratedError, Record, Subject};
 use rayon::prelude::*;
 use splatcheck_emulator::equivalence::Original;
 use splatcheck_emulator::mutate::{Mutation, apply};
-use splatcheck_emulator::{ApproximationMode, Module, Observers, Policy, Schedule};
+use splatcheck_emulator::{ApproximationMode, Module, Observers, Schedule};
 use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::{EngineError, Tensor, Tensors};
 use splatcheck_judge::campaign::once::{judged, outputs_of};
