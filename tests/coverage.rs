@@ -120,6 +120,32 @@ fn the_main_jobs_cases_reach_all_of_the_kernels_of_sums_by_key() {
     assert!(said.out.contains("; 0 holes, and "), "{said:?}");
 }
 
+/// The kernels in WGSL, at the width of a driver and at one that no driver has.
+#[test]
+fn kernels_in_wgsl_are_covered_by_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let corpus = root().join("corpora/scatter");
+    let corpus = corpus.to_str().expect("UTF-8");
+    for lanes in [8, 64] {
+        let engine = format!("wgsl-emulator-{lanes}");
+        let words = ["coverage", "--workload", "scatter", "--corpus", corpus, "--cases", "20"];
+        let few = ["--kernel", "scatter_sw_b", "--engine", &engine, "--json", "c.json"];
+        let said = say(folder.path(), &[&words[..], &few].concat());
+        assert!(matches!(said.code, Some(0 | 1)), "{said:?}");
+        let coverage = json(&folder.path().join("c.json"));
+        let [one] = coverage.artifacts.as_slice() else { panic!("one kernel: {coverage:?}") };
+        assert_eq!(one.artifact, "scatter/scatter_sw_b.wgsl");
+        assert!(one.instructions.seen * 10 > one.instructions.all * 9, "nearly all: {one:?}");
+        let is_of_wgsl = |hole: &splatcheck_judge::kernel_coverage::holes::Hole| {
+            hole.cuda.as_ref().is_some_and(|line| line.place.contains(".wgsl:"))
+        };
+        assert!(one.holes.iter().all(is_of_wgsl), "{:?}", one.holes);
+        assert_eq!(coverage.never_ran, Vec::<String>::new(), "it ran");
+    }
+    let said = say(folder.path(), &["coverage", "--engine", "lavapipe-8"]);
+    assert_eq!((said.code, said.err.lines().count() > 0), (Some(2), true), "{said:?}");
+}
+
 #[test]
 fn the_main_jobs_cases_reach_all_of_the_kernels_of_grid_encodings() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -194,6 +194,17 @@ impl Artifact {
         name + ".ptx"
     }
 
+    /// What the kernel is called where it is the one in WGSL: the workload's folder, the entry point and the number
+    /// of channels.
+    #[must_use]
+    pub fn wgsl_name(&self) -> String {
+        let channels = match self.channels {
+            Some(Channels::Exactly(d) | Channels::UpTo(d)) => format!(".d{d}"),
+            None => String::new(),
+        };
+        self.in_folder(&format!("{}{channels}.wgsl", self.entry()))
+    }
+
     /// Path of the source from `kernels/cuda`, which is also the folder of the headers.
     #[must_use]
     pub fn source(&self) -> String {

@@ -12,10 +12,11 @@ mod program;
 pub mod text;
 pub mod unreachable;
 
+use crate::engines::Emulation;
 use crate::threads;
 use crate::workload::{AnyCase, CaseError, Job};
 use splatcheck_emulator::{KernelCoverage, Observers, OtherKernel};
-use splatcheck_gpu::artifact::{Artifact, Build};
+use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{Engine, EngineError, Setting, Work};
 use std::collections::BTreeMap;
@@ -52,8 +53,8 @@ pub enum MeasureError {
 /// What is run.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
-    /// The compiled kernels.
-    pub builds: &'a [Build],
+    /// How the emulator runs, with which kernels.
+    pub emulations: &'a [Emulation],
     /// Which of their artifacts.
     pub wanted: &'a (dyn Fn(&Artifact) -> bool + Sync),
 }
@@ -74,8 +75,8 @@ pub fn measure(
         let mut engines = open(scope)?;
         while let Some((case, view)) = next() {
             for job in case.jobs(view)? {
-                for (build, engine) in &mut engines {
-                    let run = run(engine, *build, &job, scope);
+                for (emulation, engine) in &mut engines {
+                    let run = run(engine, *emulation, &job, scope);
                     run.map_err(|error| MeasureError::Run { case: case.name().to_owned(), error })?;
                 }
             }
@@ -109,29 +110,28 @@ pub fn measure(
     Ok(sum)
 }
 
-/// An emulator for each build. Races are for `check` to find.
-fn open(scope: Scope<'_>) -> Result<Vec<(Build, EmulatorEngine)>, MeasureError> {
+/// An emulator for each. Races are for `check` to find.
+fn open(scope: Scope<'_>) -> Result<Vec<(Emulation, EmulatorEngine)>, MeasureError> {
     let observers = Observers { races: false, coverage: true, ..Observers::default() };
-    let open = |&build: &Build| {
-        let Build { fast_math } = build;
-        let options = EmulatorOptions { fast_math, observers, ..EmulatorOptions::default() };
-        Ok((build, EmulatorEngine::open(options).map_err(MeasureError::Open)?))
+    let open = |&emulation: &Emulation| {
+        let options = EmulatorOptions { observers, ..emulation.options() };
+        Ok((emulation, EmulatorEngine::open(options).map_err(MeasureError::Open)?))
     };
-    scope.builds.iter().map(open).collect()
+    scope.emulations.iter().map(open).collect()
 }
 
 /// Runs a job with those settings of the sweep for which the artifact is wanted, and which are for a job of
 /// its sizes.
 fn run(
     engine: &mut EmulatorEngine,
-    build: Build,
+    emulation: Emulation,
     job: &Job,
     scope: Scope<'_>,
 ) -> Result<(), EngineError> {
     let mut settings = job.stage.settings(&Setting::sweep(engine.info().lane_width));
     settings.retain(|&setting| {
         let is_for_it = job.is_beyond(setting).is_none();
-        let all = build.artifacts(job.stage.spec(), setting, &job.sizes);
+        let all = emulation.build().artifacts(job.stage.spec(), setting, &job.sizes);
         is_for_it && all.iter().any(|artifact| (scope.wanted)(artifact))
     });
     if settings.is_empty() {

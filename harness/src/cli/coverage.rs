@@ -1,5 +1,5 @@
 //! `splatcheck coverage`: what the cases have among them, and which instructions and branches of the
-//! CUDA kernels they reach.
+//! CUDA kernels they reach, or of those in WGSL.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use rayon::prelude::*;
-use splatcheck_gpu::artifact::{self, Artifact, Build};
+use splatcheck_gpu::artifact::{self, Artifact};
 use splatcheck_reference::splat::convention::Convention;
 
 use super::check::Cases;
@@ -16,6 +16,7 @@ use super::options::{ConventionName, Subject, parse_workload, under};
 use super::output::Progress;
 use super::paths;
 use splatcheck_judge::case_space::{CaseSpace, Run, Traits};
+use splatcheck_judge::engines::Emulation;
 use splatcheck_judge::io::source_tree;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::kernel_coverage::holes::Coverage;
@@ -49,6 +50,10 @@ pub struct CoverageArgs {
     /// Measure these kernels only: a stage, an entry point or a file of gpu/kernels/ptx.tar.zst; repeatable
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
+    /// The emulator that runs the kernels: emulator, emulator-fast, or wgsl-emulator-4 to -64 for those in WGSL
+    /// [default: emulator and emulator-fast]
+    #[arg(long, value_name = "ID")]
+    pub engine: Option<Emulation>,
     /// Write everything, the argued holes included, to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -66,6 +71,8 @@ pub struct CoveragePlan {
     workload: Arc<dyn Workload>,
     /// What is measured.
     artifacts: Vec<Artifact>,
+    /// On what.
+    emulations: Vec<Emulation>,
     /// A .json in a folder that can be written to.
     json: Option<PathBuf>,
     /// What cannot be reached.
@@ -81,7 +88,12 @@ impl CoverageArgs {
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self) -> Result<CoveragePlan, CliError> {
         let workload = under(self.workload, self.convention)?;
-        let artifacts = chosen(workload.name(), &self.kernel)?;
+        let mut artifacts = chosen(workload.name(), &self.kernel)?;
+        let both = [false, true].map(|fast_math| Emulation { fast_math, ..Emulation::default() });
+        let mut emulations = self.engine.map_or(both.to_vec(), |one| vec![one]);
+        let of = |one: &Emulation, artifact: &Artifact| one.fast_math == artifact.fast_math;
+        artifacts.retain(|artifact| emulations.iter().any(|one| of(one, artifact)));
+        emulations.retain(|one| artifacts.iter().any(|artifact| of(one, artifact)));
         let corpus = paths::corpus(self.corpus.as_deref(), workload.name())?;
         let json = self.json.map(|file| paths::writable_file("--json", &file, "json"));
         let unreachable = match &self.unreachable {
@@ -92,10 +104,18 @@ impl CoverageArgs {
             subject: Subject::Campaign { corpus, cases: self.cases, seed: self.seed },
             workload,
             artifacts,
+            emulations,
             json: json.transpose()?,
             unreachable,
             case_space: self.kernel.is_empty(),
         })
+    }
+}
+
+impl CoveragePlan {
+    /// The emulator, if it runs WGSL.
+    fn wgsl(&self) -> Option<Emulation> {
+        self.emulations.iter().copied().find(|one| one.wgsl_lanes.is_some())
     }
 }
 
@@ -140,17 +160,24 @@ fn default_unreachable() -> Result<Unreachable, CliError> {
 /// See [`CliError`]; holes are an outcome.
 pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let cases = Cases::new(&plan.subject, &plan.workload, &Convention::inria())?;
-    let wanted = |artifact: &Artifact| plan.artifacts.contains(artifact);
-    let mut builds = vec![Build { fast_math: false }, Build { fast_math: true }];
-    builds.retain(|build| plan.artifacts.iter().any(|a| a.fast_math == build.fast_math));
+    // Those in WGSL are lowered for the sizes of each case.
+    let wanted = |artifact: &Artifact| {
+        let is =
+            |one: &Artifact| (one.stage, one.reduction) == (artifact.stage, artifact.reduction);
+        plan.artifacts.contains(artifact) || plan.wgsl().is_some() && plan.artifacts.iter().any(is)
+    };
     let views: Vec<_> = cases.iter().collect();
     let space = plan.case_space.then(|| case_space(&views)).transpose()?;
     let bar = Progress::new("coverage", "views", views.len() as u64);
-    let scope = Scope { builds: &builds, wanted: &wanted };
+    let scope = Scope { emulations: &plan.emulations, wanted: &wanted };
     let measured = measure(views.into_iter(), scope, &|| bar.inc(1)).map_err(CliError::of)?;
     bar.finish_and_clear();
-    let coverage =
-        Coverage::new(&plan.artifacts, &measured, &plan.unreachable).map_err(CliError::of)?;
+    let coverage = match plan.wgsl() {
+        Some(one) => Coverage::of_wgsl(&plan.artifacts, &measured, one).map_err(CliError::of)?,
+        None => {
+            Coverage::new(&plan.artifacts, &measured, &plan.unreachable).map_err(CliError::of)?
+        }
+    };
     let axes = plan.workload.axes();
     out.write_all(text(&coverage).as_bytes())?;
     if let Some(space) = &space {

@@ -3,8 +3,11 @@
 use super::Measured;
 use super::program::Program;
 use super::unreachable::{Argument, Unreachable};
+use crate::engines::Emulation;
 use serde::{Deserialize, Serialize};
+use splatcheck_gpu::EngineError;
 use splatcheck_gpu::artifact::{Artifact, ArtifactError};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What is missing at an instruction.
@@ -141,6 +144,32 @@ impl Coverage {
         }
         let refuted = arguments.arguments.iter().zip(&used).filter(|(_, used)| used.refuted());
         coverage.refuted = refuted.map(|(argument, _)| argument.clone()).collect();
+        Ok(coverage)
+    }
+
+    /// What was measured of kernels in WGSL on that emulator, of which each was lowered for the sizes of the cases.
+    /// `wanted` are those that should have run, by stage and reduction.
+    ///
+    /// # Errors
+    /// A kernel that cannot be lowered.
+    pub fn of_wgsl(
+        wanted: &[Artifact],
+        measured: &Measured,
+        emulation: Emulation,
+    ) -> Result<Self, EngineError> {
+        let mut coverage = Self::default();
+        for (artifact, counts) in measured {
+            let text = emulation.program(artifact)?;
+            let program = Program::lowered(artifact, &text);
+            coverage.artifacts.push(program.coverage(counts, &Unreachable::default(), &mut []));
+        }
+        let ran = |one: &Artifact| {
+            measured.keys().any(|ran| (ran.stage, ran.reduction) == (one.stage, one.reduction))
+        };
+        // What belongs to no stage, as the probe, is no kernel in WGSL.
+        let never = wanted.iter().filter(|one| one.judged().is_some() && !ran(one));
+        let never: BTreeSet<String> = never.map(Artifact::entry).collect();
+        coverage.never_ran = never.into_iter().collect();
         Ok(coverage)
     }
 

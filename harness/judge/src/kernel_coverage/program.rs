@@ -14,8 +14,12 @@ const FOLLOWS: &str = "only what is argued unreachable leads there";
 /// An artifact's text with the lines it comes from.
 pub(super) struct Program<'a> {
     artifact: &'a Artifact,
-    ptx: Vec<&'static str>,
+    /// What reports call it.
+    name: String,
+    ptx: Vec<&'a str>,
     lines: SourceLines,
+    /// Whether it was lowered from WGSL: then only predicates that decide a branch are the kernel's own.
+    is_lowered: bool,
 }
 
 /// A hole, and the way out of a branch that it closes.
@@ -33,7 +37,14 @@ impl<'a> Program<'a> {
         let ptx = artifact.ptx()?.lines().map(str::trim).collect();
         // Without them holes are shown by their PTX alone.
         let lines = SourceLines::of(artifact).unwrap_or_default();
-        Ok(Self { artifact, ptx, lines })
+        Ok(Self { artifact, name: artifact.path(), ptx, lines, is_lowered: false })
+    }
+
+    /// The same kernel in WGSL, as it was lowered to this text.
+    pub(super) fn lowered(artifact: &'a Artifact, text: &'a str) -> Self {
+        let ptx = text.lines().map(str::trim).collect();
+        let name = artifact.wgsl_name();
+        Self { artifact, name, ptx, lines: SourceLines::in_text(text), is_lowered: true }
     }
 
     /// What was exercised of it; `used` is what each argument met.
@@ -78,7 +89,7 @@ impl<'a> Program<'a> {
     /// The counts alone.
     fn shares(&self, counts: &KernelCoverage) -> ArtifactCoverage {
         let mut shares = ArtifactCoverage {
-            artifact: self.artifact.path(),
+            artifact: self.name.clone(),
             instructions: Share::default(),
             branches: Share::default(),
             guards: Share::default(),
@@ -119,8 +130,9 @@ impl<'a> Program<'a> {
         let mut decided = Vec::new();
         for index in 0..found.len() {
             let Found { hole, .. } = &found[index];
-            let predicate = matches!(hole.kind, Kind::NeverTrue | Kind::AlwaysTrue);
-            let Some(line) = predicate.then(|| self.guarded_by(hole.line)).flatten() else {
+            let Some(line) =
+                is_of_predicate(hole.kind).then(|| self.guarded_by(hole.line)).flatten()
+            else {
                 continue;
             };
             let of_guard = |other: &Found| other.hole.line == line && is_of_guard(other.hole.kind);
@@ -131,6 +143,10 @@ impl<'a> Program<'a> {
         }
         let mut index = 0..;
         found.retain(|_| !index.next().is_some_and(|index| decided.contains(&index)));
+        if self.is_lowered {
+            // Bounds of shifts, words of a ballot and truth values that are known are the lowering's own.
+            found.retain(|one| !is_of_predicate(one.hole.kind) || one.edge.is_some());
+        }
         found
     }
 
@@ -154,7 +170,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    fn text(&self, line: u32) -> &'static str {
+    fn text(&self, line: u32) -> &'a str {
         let index = (line as usize).checked_sub(1);
         index.and_then(|index| self.ptx.get(index)).copied().unwrap_or_default()
     }
@@ -175,7 +191,7 @@ impl<'a> Program<'a> {
 fn argue_guards(found: &mut [Found]) {
     let argued: BTreeMap<String, String> = found
         .iter()
-        .filter(|found| matches!(found.hole.kind, Kind::NeverTrue | Kind::AlwaysTrue))
+        .filter(|found| is_of_predicate(found.hole.kind))
         .filter_map(|found| Some((computed(&found.hole.ptx)?, found.hole.unreachable.clone()?)))
         .map(|(register, reason)| (register.to_owned(), reason))
         .collect();
@@ -194,6 +210,10 @@ fn computed(ptx: &str) -> Option<&str> {
 fn guard(ptx: &str) -> Option<&str> {
     let word = ptx.split_whitespace().next()?.strip_prefix('@')?;
     Some(word.strip_prefix('!').unwrap_or(word))
+}
+
+fn is_of_predicate(kind: Kind) -> bool {
+    matches!(kind, Kind::NeverTrue | Kind::AlwaysTrue)
 }
 
 fn is_of_guard(kind: Kind) -> bool {
@@ -269,6 +289,7 @@ mod tests {
         let artifact = splatcheck_gpu::artifact::all().remove(0);
         let program = Program {
             artifact: &artifact,
+            name: artifact.path(),
             ptx: vec![
                 "setp.eq.s32 \t%p1, %r1, 0;",
                 "setp.eq.s32 \t%p12, %r2, 0;",
@@ -277,6 +298,7 @@ mod tests {
                 "add.s32 \t%r1, %r1, 1;",
             ],
             lines: SourceLines::default(),
+            is_lowered: false,
         };
         let [compare, and] = [1, 4].map(|line| program.guarded_by(line));
         assert_eq!((compare, and), (Some(3), None), "a branch, and nothing that reads it");
