@@ -109,7 +109,7 @@ fn a_kernel_of_a_users_own_is_changed_and_its_survivors_are_listed() {
     assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
     for words in [
         "rasterize_backward is own_backward of ",
-        "bounds for sums in any order, the widest",
+        "bounds for sums in any order (--reduction NAME gives tighter ones)",
         "\nPTX (compiled with -lineinfo it has lines of CUDA):\n    own_backward:",
         ": no case shows a difference",
         " of the bound (tile-corner; the unchanged kernel ",

@@ -163,7 +163,7 @@ fn decisions_of_several_launches_are_made_few_and_replayed() {
     for order in ["random:0", "adversarial:1"] {
         let said = on(order);
         assert_eq!(said.code, Some(1), "{said:?}");
-        let line = said.out.lines().find(|line| line.contains("decisions are needed"));
+        let line = said.out.lines().find(|line| line.contains("choices are needed to fail"));
         let line = line.expect("what is kept is told");
         assert!(line.contains(" (0, ") && line.contains(" of 2 launches)"), "one is idle: {line}");
         let words: Vec<_> = line.split_whitespace().collect();

@@ -181,12 +181,11 @@ fn notes(recording: &Recording, engine: &EmulatorEngine, ptx: &Ptx<'_>) -> Vec<S
             0 | 1 => String::new(),
             launches => format!(" ({} of {launches} launches)", kept.join(", ")),
         };
-        notes.push(format!(
-            "schedule {}: {} of its {} decisions are needed{of_launches}, then lockstep",
-            recording.emulation.order,
-            recording.kept(),
-            recording.decisions
-        ));
+        let (order, all) = (recording.emulation.order, recording.decisions);
+        notes.push(match recording.kept() {
+            0 => format!("schedule {order}: fails in lockstep too; none of the {all} choices of the schedule matters"),
+            kept => format!("schedule {order}: {kept} of its {all} choices are needed to fail{of_launches}"),
+        });
     }
     let fault = engine.fault();
     notes.extend(fault.into_iter().flat_map(|fault| ptx.shown(&fault.lines())));

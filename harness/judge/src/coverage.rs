@@ -315,8 +315,11 @@ impl Coverage {
     pub fn text(&self) -> String {
         let mut text = String::new();
         let [met, all] = self.count();
-        let _ =
-            writeln!(text, "coverage, warp size {}: {met} of {all} reachable cells", self.width);
+        let _ = writeln!(
+            text,
+            "coverage, warp size {}: {met} of {all} ways in which lanes can meet",
+            self.width
+        );
         for reduction in Reduction::ALL {
             let rows = self.rows(reduction);
             if rows.is_empty() {

@@ -1,4 +1,4 @@
-"""How a pair of CUDA kernels is gated, without a GPU."""
+"""Tests a pair of CUDA kernels, without a GPU."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How a kernel is gated: run `pytest` in this folder."""
+"""Tests a kernel: run `pytest` in this folder."""
 
 import pytest
 import splatcheck

@@ -57,7 +57,7 @@ a Gaussian in it. Numbers by themselves (width, height, alpha_max, ...) are text
             last_ids [H,W]: place in flatten_ids of the pixel's last contributor, -1 for none;
             v_render_colors [H,W,D] v_render_alphas [H,W], under fastgs also checkpoint_offsets, checkpoints
     writes  v_means2d [N,2] v_conics [N,3], with the full off-diagonal, v_opacities [N] v_colors [N,D], and
-            if it likes the image that it renders itself, render_colors [H,W,D] render_alphas [H,W]
+            optionally the image that it renders itself, render_colors [H,W,D] render_alphas [H,W]
   --level project, all cameras
     reads   means [N,3] quats [N,4] scales [N,3] opacities [N] colors [N,K,D] viewmats [C,3,4] focals,
             principals, limits_low, limits_high (of x/z and y/z) [C,2]
@@ -71,7 +71,7 @@ a Gaussian in it. Numbers by themselves (width, height, alpha_max, ...) are text
     reads   a case: means, quats, scales, opacities, colors or sh, viewmats [C,4,4], Ks [C,3,3],
             backgrounds [C,D], v_render_colors [C,H,W,D] v_render_alphas [C,H,W,1]
     writes  render_colors [C,H,W,D] render_alphas [C,H,W,1] v_means, v_quats, v_scales, v_opacities,
-            v_colors or v_sh, and if it likes v_viewmats [C,4,4] and v_backgrounds [C,D]
+            v_colors or v_sh, optionally v_viewmats [C,4,4] and v_backgrounds [C,D]
   --level STAGE, a stage of another workload (scatter, levels, grid_forward, grid_backward,
             grid_backward_input, grid_gate, grid_gate_backward)
     reads   the inputs of the stage, writes its outputs: docs/src/ports.md lists them

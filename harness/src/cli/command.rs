@@ -236,7 +236,7 @@ impl CommandPlan {
     /// What every finding's reader is told.
     pub fn tell(&self, reports: &mut [EngineReport]) {
         let line = shell_word(&self.line.to_string());
-        let note = format!("with your program: append --command {line} to the last line");
+        let note = format!("to run it again with your program, add --command {line}");
         for finding in reports.iter_mut().flat_map(|report| &mut report.findings) {
             finding.notes.push(note.clone());
         }
@@ -276,7 +276,7 @@ impl fmt::Display for CommandPlan {
         if contract.level() == Level::Raster {
             write!(f, "; formulation {}", described(contract.formulation()))?;
         }
-        f.write_str("; bounds for sums in any order, the widest")
+        f.write_str("; bounds for sums in any order")
     }
 }
 

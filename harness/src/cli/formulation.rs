@@ -49,11 +49,11 @@ pub(super) enum Trial<'a> {
 pub(super) fn grouping(has_formulations: bool) -> &'static str {
     match has_formulations {
         true => {
-            "bounds hold for the formulation's terms in the oracle's grouping, and for sums over pixels in any \
-             order; where your source groups terms otherwise, count its roundings (--extra-roundings)"
+            "bounds assume the formulation's expressions as they are written, and sums over pixels in any \
+             order; if your code rearranges them, add --extra-roundings K"
         }
         false => {
-            "bounds hold for the oracle's grouping of the terms, and for its sums in any order"
+            "bounds assume the reference's expressions as they are written, and its sums in any order"
         }
     }
 }
@@ -165,7 +165,7 @@ impl Judging<'_> {
     fn not_tried(self) -> Option<String> {
         let left_out = NAMED.iter().filter(|named| !self.fits(named.formulation));
         let names: Vec<_> = left_out.map(|named| named.name).collect();
-        let why = "which are given other arrays than it takes";
+        let why = "which need other inputs";
         (!names.is_empty()).then(|| format!("; not tried: {}, {why}", names.join(", ")))
     }
 
@@ -282,8 +282,8 @@ pub(super) fn judge_in(
     let others = match (names.is_empty(), differs) {
         (false, _) => Some(format!("formulation: agrees under {}", names.join("; under "))),
         (true, true) => Some(format!(
-            "formulation: agrees under none of the {} others that a kernel with these parameters \
-             may have either{}",
+            "formulation: none of the {} others that a kernel with these parameters may have agrees \
+             either{}",
             tried.len(),
             kernel.not_tried().unwrap_or_default()
         )),

@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         &["gradcheck", "compare", "accuracy", "ptx", "wgsl", "check", "cases", "judge"],
     ),
     ("Look for more", &["fuzz", "merge", "replay", "report", "mutants", "gallery"]),
-    ("The oracle, and what kernels come to", &["oracle", "render", "traffic", "sweep", "train"]),
+    ("Compute and measure", &["oracle", "render", "traffic", "sweep", "train"]),
     ("This machine", &["devices", "completions", "man"]),
 ];
 

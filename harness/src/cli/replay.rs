@@ -144,7 +144,7 @@ impl Recorded {
         let names: Vec<String> = name.into_iter().collect();
         let mut engines = plan.discovery.select(&names).map_err(|error| {
             CliError::new(format!(
-                "the reproducer's engine is not here: {error}; --engine names another"
+                "the reproducer's engine is not available here: {error}; --engine names another"
             ))
         })?;
         // What was recorded is an id, not a family: 'cuda' does not mean 'cuda-fast'.

@@ -235,7 +235,7 @@ impl Inputs for ProjectBackwardInputs {
     }
 }
 
-/// A scene, the gradient of the loss with respect to its images, and whose rules hold.
+/// A scene, the gradient of the loss with respect to its images, and the renderer's convention.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RenderBackwardInputs {

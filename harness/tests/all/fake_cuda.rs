@@ -94,7 +94,7 @@ fn without_a_driver_it_is_not_found() {
     assert!(devices.out.contains("cuda: the CUDA driver is not found"), "{}", devices.out);
     let said = check(folder.path(), &[], &[]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    let words = "engine 'cuda' is not here: the CUDA driver is not found (libcuda.so.1)";
+    let words = "engine 'cuda' is not available here: the CUDA driver is not found (libcuda.so.1)";
     assert!(said.err.contains(words), "unhelpful: {}", said.err);
 }
 
@@ -113,7 +113,7 @@ fn a_device_that_cannot_be_used_says_why() {
     ] {
         let said = check(folder.path(), &[(name, value)], &[]);
         assert_eq!(said.code, Some(2), "{value}: {said:?}");
-        assert!(said.err.contains("engine 'cuda' is not here"), "{value}: {}", said.err);
+        assert!(said.err.contains("engine 'cuda' is not available here"), "{value}: {}", said.err);
         assert!(said.err.contains(words), "{value} does not say '{words}': {}", said.err);
         assert!(!said.err.contains("panicked"), "{value} panics: {}", said.err);
     }

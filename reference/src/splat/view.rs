@@ -81,7 +81,7 @@ pub struct RasterView<'a, S> {
     pub width: u32,
     /// Image height H, pixels.
     pub height: u32,
-    /// Whose rules hold.
+    /// The renderer's convention.
     pub convention: &'a Convention,
     /// The Gaussians.
     pub splats: &'a Splats<S>,

@@ -1,4 +1,4 @@
-//! How the kernel is gated: `cargo test --release`.
+//! Tests the kernel: `cargo test --release`.
 
 use my_kernel::{Gaussians, Image, Rules, rasterize_backward};
 use splatcheck::kernel::{

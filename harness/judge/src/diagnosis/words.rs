@@ -255,7 +255,7 @@ pub(super) fn right_and_wrong(weighing: &Weighing) -> String {
     let shares = wrong.into_iter().map(|seen| elements(seen.outside(), seen.elements, seen.name));
     let wrong = list(&shares.collect::<Vec<_>>());
     match &right[..] {
-        [] => format!("{wrong} {verb} wrong; no output is right"),
+        [] => format!("{wrong} {verb} wrong; every output is affected"),
         right => {
             let names: Vec<_> = right.iter().map(|seen| seen.name.to_owned()).collect();
             format!("{wrong} {verb} wrong; all of {} is right", list(&names))

@@ -113,7 +113,7 @@ const REASONS: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotSelected {
     /// It is known, and why it is not here too.
-    #[error("engine '{name}' is not here: {reason}")]
+    #[error("engine '{name}' is not available here: {reason}")]
     Missing {
         /// Its name.
         name: String,
@@ -456,7 +456,7 @@ mod tests {
         assert!(error.contains("'voodoo'"), "unhelpful: {error}");
         assert!(error.contains("lavapipe-4, lavapipe-8, swiftshader"), "unhelpful: {error}");
         let error = ids(&["cuda"]).unwrap_err().to_string();
-        assert_eq!(error, "engine 'cuda' is not here: too old", "the reason is known");
+        assert_eq!(error, "engine 'cuda' is not available here: too old", "the reason is known");
     }
 
     #[test]

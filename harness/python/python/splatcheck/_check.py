@@ -202,7 +202,7 @@ def check(
         names, more = (" and ".join(all) for all in ([one.words for one in tried], tried[0].more))
         result.notes.append(f"formulation: does not agree under {names} either, given {more}")
     elif tried:
-        result.notes.append(f"formulation: agrees under none of the {len(tried)} others either")
+        result.notes.append(f"formulation: none of the {len(tried)} others agrees either")
     return result
 
 

@@ -227,7 +227,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("file", nargs="+", help="what was saved")
     parser.add_argument("--out", required=True, help="the file (.safetensors) or the folder to write to")
     parser.add_argument("--forward", help="snapshot_fw.dump of the same call, for its opacities")
-    parser.add_argument("--convention", choices=("inria", "gsplat"), help="whose rules hold")
+    parser.add_argument("--convention", choices=("inria", "gsplat"), help="the renderer's convention")
     options = parser.parse_args(arguments)
     if len(options.file) > 1 and (options.out.endswith(".safetensors") or options.forward):
         parser.error("several files: give a folder to --out, and no --forward")

@@ -101,12 +101,12 @@ impl<'a> Watcher<'a> {
         let seconds = self.started.elapsed().as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "rates for people")]
         let [case_rate, run_rate] = [cases, runs].map(|n| n as f64 / seconds);
-        format!(
-            "{} ({case_rate:.0}/s), {} ({run_rate:.0}/s), {} of findings",
-            count(cases, "case"),
-            count(runs, "run"),
-            count(found, "kind")
-        )
+        let found = match found {
+            0 => "no failures".to_owned(),
+            found => format!("{} of failure", count(found, "kind")),
+        };
+        let (cases, runs) = (count(cases, "case"), count(runs, "run"));
+        format!("{cases} ({case_rate:.0}/s), {runs} ({run_rate:.0}/s), {found}")
     }
 
     /// How long it still takes, at the rate so far.

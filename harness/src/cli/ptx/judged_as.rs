@@ -8,7 +8,7 @@ use crate::cli::exit::CliError;
 /// How a user's kernel adds up, as typed.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Reduced {
-    /// How a kernel of your own adds up, for tighter bounds [default: in any order, the widest]
+    /// How a kernel of your own adds up, for tighter bounds [default: in any order, which has the widest bounds]
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
     pub reduction: Option<Reduction>,
     /// The threshold in the settings of a kernel of your own, 0 to its lanes and one more [default: 0]

@@ -73,8 +73,9 @@ pub fn heading(
     let sums = match setting {
         None => String::new(),
         Some(setting) if named => format!(", bounds for {setting}"),
-        Some(_) => ", bounds for sums in any order, the widest (--reduction names a tighter one)"
-            .to_owned(),
+        Some(_) => {
+            ", bounds for sums in any order (--reduction NAME gives tighter ones)".to_owned()
+        }
     };
     format!("{stage} is {entry} of {}{sums}", file.display())
 }

@@ -77,7 +77,7 @@ impl Results {
     fn maps_in_short(&self) -> Vec<String> {
         let met = |(engine, coverage): (&String, &Coverage)| {
             let [met, all] = coverage.count();
-            format!("{engine}: {met} of {all} reachable cells of the reductions met")
+            format!("{engine}: {met} of {all} ways in which lanes can meet in a reduction seen")
         };
         let space = self.space.line(&self.plan.workload().axes(), Run::Campaign);
         self.coverage.iter().map(met).chain([space]).collect()

@@ -17,7 +17,7 @@ pub struct Case {
     pub purpose: String,
     /// The hazards that it aims at.
     pub hazards: Vec<Hazard>,
-    /// Whose rules hold.
+    /// The renderer's convention.
     pub convention: Convention,
     /// The numbers.
     pub scene: Scene<f32>,

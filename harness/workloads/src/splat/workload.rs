@@ -34,7 +34,7 @@ const LARGE: u64 = 3;
 pub struct Splat(pub Option<Profile>);
 
 impl Splat {
-    /// Under whose rules a case is drawn: where none is named, either is as likely, whatever the
+    /// The convention that a case is drawn under: if none is named, both are as likely, whatever the
     /// generators' turns are.
     fn profile(self, seed: u64, index: u64) -> Profile {
         let mixed = mix(seed ^ mix(index));

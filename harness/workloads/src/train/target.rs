@@ -36,7 +36,7 @@ pub struct Target {
     pub views: Vec<View>,
     /// Where the Gaussians are to begin.
     pub points: Points,
-    /// Whose rules hold.
+    /// The renderer's convention.
     pub convention: Convention,
 }
 

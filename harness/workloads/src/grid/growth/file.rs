@@ -8,7 +8,7 @@
 //! workload = "grid"
 //! purpose = "the last scale is 2047 exactly"   # one line
 //! hazards = `["mask-width"]`             # optional
-//! profile = "torch-ngp"                        # optional: whose rules hold, tiny-cuda-nn's where absent,
+//! profile = "torch-ngp"                        # optional: whose rules it has; without it tiny-cuda-nn's,
 //! entries_rule = "round-then-cap"              # and these: dense_stride, scale_rule, entries_rule
 //! dimensions = 3
 //! features = 2

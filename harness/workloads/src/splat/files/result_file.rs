@@ -19,7 +19,7 @@
 //!
 //! Metadata: `width`, `height`, `convention`, `scalar` (`f64` or `f32`), and the fields in which the
 //! convention differs from its profile, under the keys of a [case file](super::case_file): a result
-//! says by itself whose rules it follows.
+//! names its own convention.
 //!
 //! The same result gives the same bytes.
 

@@ -5,7 +5,7 @@ use splatcheck_reference::splat::convention::Profile;
 /// What a case is drawn for: [`workload::Draw`](splatcheck_judge::workload::Draw) with the convention's profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draw {
-    /// Whose rules hold where the generator does not change them.
+    /// The convention, where the generator does not change it.
     pub profile: Profile,
     /// The warp size whose warps are aimed at, a power of two up to 64.
     pub lane_width: u32,
