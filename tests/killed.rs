@@ -140,8 +140,8 @@ fn an_engine_that_is_killed_is_a_finding_with_its_reproducer() {
         (Harm::Garbage, "this is"),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
-        // Some five seconds of work, of which half a second is awaited.
-        let mut child = started(folder.path(), &["--engine", "emulator", "--cases", "1000"]);
+        // Some three seconds of work, of which half a second is awaited.
+        let mut child = started(folder.path(), &["--engine", "emulator", "--cases", "600"]);
         let victim = working(&mut child);
         assert!(harm.harm(victim), "{harm:?}: the engine was gone");
         let said = child.wait_with_output().expect("it ends");

@@ -66,6 +66,7 @@ fn the_published_kernels_show_what_their_pages_say() {
     for (page, in_lockstep, words) in [
         ("active_mask_count", false, "have exited: what it gives is undefined"),
         ("staging_overwritten", true, "race on Shared memory"),
+        ("reads_beyond", true, "of Shared memory are out of bounds"),
     ] {
         for order in ["lockstep", "random", "adversarial"] {
             let said = observe(page, page, order);

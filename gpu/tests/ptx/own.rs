@@ -73,7 +73,7 @@ fn the_kernels_of_the_pages_derive() {
     let Some(library) = find(NVRTC) else { return };
     let nvrtc = loaded(&library);
     let pages = folder("../corpora/published");
-    for name in ["active_mask_count", "staging_overwritten"] {
+    for name in ["active_mask_count", "staging_overwritten", "reads_beyond"] {
         let source = format!("{name}.cu");
         for (file, variant) in
             [(format!("{name}.ptx"), None), (format!("{name}_fixed.ptx"), Some("FIXED"))]
