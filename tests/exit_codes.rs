@@ -83,7 +83,7 @@ fn the_lines_for_ci_pass_where_everything_agrees_also_without_a_driver() {
         }
         let said = bare(home.path(), &line, &NO_DRIVERS);
         assert_eq!(said.code, Some(0), "{line}: {said:?}");
-        for engine in ["emulator", "emulator-fast", "wgsl-emulator-32", "wgsl-emulator-64"] {
+        for engine in ["emulator", "emulator-fast", "wgsl-emulator-32", "wgsl-emulator-8"] {
             assert!(said.out.contains(&format!("\n{engine} ")), "no row of {engine}: {said:?}");
         }
         assert!(!said.out.contains("NOT EXERCISED"), "both languages: {said:?}");
