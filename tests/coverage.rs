@@ -142,6 +142,10 @@ fn kernels_in_wgsl_are_covered_by_line() {
         assert!(one.holes.iter().all(is_of_wgsl), "{:?}", one.holes);
         assert_eq!(coverage.never_ran, Vec::<String>::new(), "it ran");
     }
+    let fast = ["--kernel", "scatter_sw_b.compute_75.fast.ptx", "--engine", "wgsl-emulator-8"];
+    let said = say(folder.path(), &[&["coverage", "--workload", "scatter"][..], &fast].concat());
+    assert_eq!(said.code, Some(2), "nothing would be measured: {said:?}");
+    assert!(said.err.contains("the engine runs no such kernel"), "{said:?}");
     let said = say(folder.path(), &["coverage", "--engine", "lavapipe-8"]);
     assert_eq!((said.code, said.err.lines().count() > 0), (Some(2), true), "{said:?}");
 }

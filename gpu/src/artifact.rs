@@ -194,6 +194,12 @@ impl Artifact {
         name + ".ptx"
     }
 
+    /// Whether both are the kernel of one stage and reduction, for whatever sizes and however compiled.
+    #[must_use]
+    pub fn is_of_kernel(&self, other: &Self) -> bool {
+        (self.stage, self.reduction) == (other.stage, other.reduction)
+    }
+
     /// What the kernel is called where it is the one in WGSL: the workload's folder, the entry point and the number
     /// of channels.
     #[must_use]

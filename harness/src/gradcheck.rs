@@ -12,6 +12,7 @@
 //! approximated functions, 2^-53 for every operation of the shadow). So a missing term of a millionth is seen,
 //! and a right kernel that rounds badly is not accused.
 
+mod compare;
 mod draw;
 mod dtype;
 mod explain;
@@ -27,11 +28,12 @@ mod shrink;
 mod stages;
 mod wgsl;
 
+pub use compare::compare;
 pub use draw::{Array, Case, CaseProblem, Values};
 pub use dtype::{Dtype, Whole};
 pub use explain::{Explained, file_and_line};
 pub use fault::element_of;
-pub use judge::{Checked, Element, Judged, accuracy, check, compare, exact_arrays};
+pub use judge::{Checked, Element, Judged, accuracy, check, exact_arrays};
 pub use launch::Traffic;
 pub use manifest::{
     Begins, Draw, Input, Launch, Manifest, Number, Output, Parameter, Size, Structure, Sweep,

@@ -23,6 +23,14 @@ impl Active {
         Self { bits, mask }
     }
 
+    /// Writes the active lanes.
+    #[inline(always)]
+    pub(super) fn put(&self, to: &mut [u32; LANES], from: &[u32; LANES]) {
+        for lane in 0..LANES {
+            to[lane] = from[lane] & self.mask[lane] | to[lane] & !self.mask[lane];
+        }
+    }
+
     /// The active lanes, ascending.
     #[inline(always)]
     pub(super) fn lanes(&self) -> Bits {

@@ -131,10 +131,7 @@ impl LocalMemory {
         let all = addresses(r, on, t.address)?;
         if let Some(first) = self.row(on, t, &all)? {
             for (&slot, word) in t.slots[..usize::from(t.count)].iter().zip(first..) {
-                let (row, values) = (&mut self.words[word], r.words.get(slot));
-                for lane in 0..LANES {
-                    row[lane] = values[lane] & on.mask[lane] | row[lane] & !on.mask[lane];
-                }
+                on.put(&mut self.words[word], r.words.get(slot));
                 let poison = r.words.poison(slot) & on.bits;
                 self.poison[word].iter_mut().for_each(|byte| *byte = *byte & !on.bits | poison);
             }

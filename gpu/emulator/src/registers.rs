@@ -71,9 +71,7 @@ impl File<u32> {
             self.poison[usize::from(slot)] = poisoned;
             return;
         }
-        for lane in 0..LANES {
-            d[lane] = values[lane] & on.mask[lane] | d[lane] & !on.mask[lane];
-        }
+        on.put(d, values);
         self.set_poison(slot, on.bits, poisoned);
     }
 }

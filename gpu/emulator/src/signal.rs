@@ -89,14 +89,10 @@ impl WarpSignals {
 
     /// Those of `others`, lanes of the record's warp, whose access happened before what some of `lanes` do now.
     pub(super) fn told(&self, record: &Record, others: u32, lanes: u32) -> u32 {
-        let (mut told, mut last) = (0, None::<&Arc<Clock>>);
-        for lane in Bits(lanes) {
-            let before = &self.lanes[lane].before;
-            if !last.is_some_and(|last| Arc::ptr_eq(last, before)) {
-                let new = Bits(others & !told).filter(|&other| before.has(record, other));
-                told |= new.fold(0, |all, other| all | 1 << other);
-            }
-            last = Some(before);
+        let mut told = 0;
+        for before in self.clocks(lanes) {
+            let new = Bits(others & !told).filter(|&other| before.has(record, other));
+            told |= new.fold(0, |all, other| all | 1 << other);
         }
         told
     }
@@ -139,14 +135,18 @@ impl WarpSignals {
 
     /// Adds to `all` what `lanes` know.
     pub(super) fn gather(&self, lanes: u32, all: &mut Clock) {
+        self.clocks(lanes).for_each(|before| all.join(before));
+    }
+
+    /// What `lanes` know: once, where neighbours share it.
+    fn clocks(&self, lanes: u32) -> impl Iterator<Item = &Clock> {
         let mut last: Option<&Arc<Clock>> = None;
-        for lane in Bits(lanes) {
+        Bits(lanes).filter_map(move |lane| {
             let before = &self.lanes[lane].before;
-            if !last.is_some_and(|last| Arc::ptr_eq(last, before)) {
-                all.join(before);
-            }
-            last = Some(before);
-        }
+            let earlier = last.replace(before);
+            let is_new = earlier.is_none_or(|earlier| !Arc::ptr_eq(earlier, before));
+            is_new.then_some(&**before)
+        })
     }
 
     /// Tells `lanes`, which have met, what all of them know.

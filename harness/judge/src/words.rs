@@ -1,6 +1,7 @@
 //! Numbers and paths in sentences.
 
 use sha2::{Digest, Sha256};
+use std::borrow::Borrow;
 use std::fmt::Display;
 
 /// A number with the word for what is counted, which has an s where there is not exactly one:
@@ -13,6 +14,19 @@ pub fn count<N: Display + PartialEq + From<u8>>(number: N, one: &str) -> String 
 pub fn count_of<N: Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
     let word = if number == N::from(1) { one } else { many };
     format!("{number} {word}")
+}
+
+/// Names in a row, not too many: `a, b and c`.
+pub fn list<S: Borrow<str>>(names: &[S]) -> String {
+    const MOST: usize = 6;
+    match names {
+        [] => String::new(),
+        [one] => one.borrow().to_owned(),
+        [first @ .., last] if first.len() < MOST => {
+            format!("{} and {}", first.join(", "), last.borrow())
+        }
+        more => format!("{} and {} more", more[..MOST].join(", "), more.len() - MOST),
+    }
 }
 
 /// A number whose digits stand in groups of three: `10,208`.

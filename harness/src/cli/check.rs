@@ -4,7 +4,6 @@ mod options;
 mod program;
 
 use std::io::Write;
-use std::slice;
 use std::sync::Arc;
 
 use super::case::read_case;
@@ -20,7 +19,6 @@ use super::scene::scene_cases;
 use super::sight::all_blind;
 pub use options::{CheckArgs, CheckPlan};
 use rayon::prelude::*;
-use splatcheck_emulator::WARP;
 use splatcheck_judge::campaign::merge::{add_report, join_seeds};
 use splatcheck_judge::campaign::{
     ByTurns, Contender, EngineReport, Everything, Hooks, Item, Part, Policy, run as run_campaign,
@@ -31,6 +29,7 @@ use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::minimize::shrink;
 use splatcheck_judge::report::{Detail, Report};
 use splatcheck_judge::threads::cores;
+use splatcheck_judge::words::list;
 use splatcheck_judge::workload::{AnyCase, CaseTree, Workload, views};
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_workloads::fuzz::Draws;
@@ -101,14 +100,13 @@ pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>
     };
     let chain = plan.chain;
     let mut reports = Vec::new();
+    let part = Part { few: cases.count() < MANY };
     // A trained scene would take the emulator hours.
     let beside: &[Found] = match plan.subject {
         Subject::Scene(_) => &[],
         Subject::Campaign { .. } | Subject::Case(_) => &plan.beside,
     };
-    let beside = parts(beside, cases.count() < MANY);
-    let beside = beside.iter().map(|(engines, part)| (*engines, part as &dyn Policy));
-    let beside = beside.filter(|(engines, _)| !engines.is_empty());
+    let beside = (!beside.is_empty()).then_some((beside, &part as &dyn Policy));
     let batches = at_once(&plan.engines)?.map(|engines| (engines, policy)).chain(beside);
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);
@@ -129,21 +127,6 @@ pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>
     }
     bar.finish_and_clear();
     Ok(join_seeds(reports))
-}
-
-/// The engines that judge a part of the runs, in the batches that run together, with the part of each. Of WGSL's
-/// subgroups one width has every case, the others have them by turns.
-fn parts(engines: &[Found], few: bool) -> Vec<(&[Found], Part)> {
-    let has_turns = |found: &Found| {
-        found.emulation().is_some_and(|e| !matches!(e.wgsl_lanes, None | Some(WARP)))
-    };
-    let (whole, by_turns) = engines.split_at(engines.partition_point(|found| !has_turns(found)));
-    let turn = |(own, found)| {
-        let turn = (own, by_turns.len());
-        (slice::from_ref(found), Part { few, turn })
-    };
-    let by_turns = by_turns.iter().enumerate().map(turn);
-    [(whole, Part { few, turn: (0, 1) })].into_iter().chain(by_turns).collect()
 }
 
 /// Writes the reproducers and the report.
@@ -173,7 +156,7 @@ fn conclude(
 fn in_part(plan: &CheckPlan) -> Option<String> {
     let of = |wgsl: bool| {
         let some = plan.beside.iter().filter(move |found| found.runs_wgsl() == wgsl);
-        joined(&some.map(|found| found.spec.id()).collect::<Vec<_>>())
+        list(&some.map(|found| found.spec.id()).collect::<Vec<_>>())
     };
     let languages = [("CUDA kernels", of(false)), ("WGSL kernels", of(true))];
     let languages = languages.into_iter().filter(|(_, names)| !names.is_empty());
@@ -193,28 +176,16 @@ fn in_part(plan: &CheckPlan) -> Option<String> {
     Some(format!("in part: {parts}: {how} (--engine NAME makes all runs)"))
 }
 
-/// Names in a sentence.
-fn joined(names: &[&str]) -> String {
-    match names {
-        [others @ .., before, last] => {
-            let others: String = others.iter().map(|name| format!("{name}, ")).collect();
-            format!("{others}{before} and {last}")
-        }
-        [one] => (*one).to_owned(),
-        [] => String::new(),
-    }
-}
-
 /// What a person may install for more engines, in a line.
 fn to_add(plan: &CheckPlan) -> Option<String> {
     let drivers: Vec<_> = plan.discovery.to_set_up().collect();
     let wanted = !plan.named && !drivers.is_empty() && plan.detail != Detail::Verdict;
-    wanted.then(|| format!("tests/setup adds drivers for WGSL: {}\n", joined(&drivers)))
+    wanted.then(|| format!("tests/setup adds drivers for WGSL: {}\n", list(&drivers)))
 }
 
 /// The engines in the batches that run together: all of them, but of the emulator's schedules, which
 /// may be a thousand and need a processor core each, only a few.
-fn at_once(engines: &[Found]) -> Result<slice::Chunks<'_, Found>, CliError> {
+fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError> {
     if engines.is_empty() {
         return Err(CliError::new(
             "no engine on this machine, so nothing was judged: run tests/setup to install \

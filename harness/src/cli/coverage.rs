@@ -94,6 +94,11 @@ impl CoverageArgs {
         let of = |one: &Emulation, artifact: &Artifact| one.fast_math == artifact.fast_math;
         artifacts.retain(|artifact| emulations.iter().any(|one| of(one, artifact)));
         emulations.retain(|one| artifacts.iter().any(|artifact| of(one, artifact)));
+        if emulations.is_empty() {
+            let kernels = self.kernel.join(", ");
+            let message = "the engine runs no such kernel: a file's name says how it was compiled";
+            return Err(CliError::new(format!("--kernel {kernels}: {message}")));
+        }
         let corpus = paths::corpus(self.corpus.as_deref(), workload.name())?;
         let json = self.json.map(|file| paths::writable_file("--json", &file, "json"));
         let unreachable = match &self.unreachable {
@@ -161,10 +166,10 @@ fn default_unreachable() -> Result<Unreachable, CliError> {
 pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let cases = Cases::new(&plan.subject, &plan.workload, &Convention::inria())?;
     // Those in WGSL are lowered for the sizes of each case.
+    let is_wgsl = plan.wgsl().is_some();
     let wanted = |artifact: &Artifact| {
-        let is =
-            |one: &Artifact| (one.stage, one.reduction) == (artifact.stage, artifact.reduction);
-        plan.artifacts.contains(artifact) || plan.wgsl().is_some() && plan.artifacts.iter().any(is)
+        let is = |one: &Artifact| one == artifact || is_wgsl && one.is_of_kernel(artifact);
+        plan.artifacts.iter().any(is)
     };
     let views: Vec<_> = cases.iter().collect();
     let space = plan.case_space.then(|| case_space(&views)).transpose()?;

@@ -1,7 +1,5 @@
 //! Runs a pair of kernels on a case and compares what comes back with the sweep.
 
-use std::cell::OnceCell;
-
 use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing};
 
 use splatcheck_judge::io::container::Entry;
@@ -10,12 +8,12 @@ use splatcheck_judge::words::count;
 use super::draw::{Case, CaseProblem, Values};
 use super::dtype::Dtype;
 use super::explain::{Explained, Parts, explain};
-use super::launch::{Arrays, Traffic, words_of};
+use super::launch::{Arrays, Traffic};
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
 
 /// Bytes that the tape of a forward pass may take.
-const TAPE: u64 = 1 << 30;
+pub(super) const TAPE: u64 = 1 << 30;
 
 /// An element that is not what it must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +82,7 @@ impl Checked {
     }
 
     /// An array of which nothing can be said.
-    fn not_judged(&mut self, name: &str, shape: Vec<usize>, why: String) {
+    pub(super) fn not_judged(&mut self, name: &str, shape: Vec<usize>, why: String) {
         let unknown = shape.iter().product();
         let (name, of) = (name.to_owned(), name.to_owned());
         self.arrays.push(Judged { name, of, shape, unknown, ..Judged::default() });
@@ -139,12 +137,26 @@ pub fn check(
 }
 
 /// A kernel that gives no result is what came of its case.
-fn told(checked: Result<Checked, Stopped>) -> Result<Checked, ProgramError> {
+pub(super) fn told(checked: Result<Checked, Stopped>) -> Result<Checked, ProgramError> {
     match checked {
         Ok(checked) => Ok(checked),
         Err(Stopped::Fault(why)) => Ok(Checked::fault(why)),
         Err(Stopped::Error(error)) => Err(error),
     }
+}
+
+/// Arrays whose launches are followed on a tape, of which these are the inputs.
+pub(super) fn on_tape<'n>(
+    (manifest, program, case): (&Manifest, &Program, &Case),
+    inputs: impl Iterator<Item = &'n str>,
+) -> Result<Arrays, Stopped> {
+    let mut arrays = Arrays::new(manifest, program, case)?;
+    arrays.memory.follow(Some(TAPE));
+    for name in inputs {
+        let named = arrays.memory.differentiate(arrays.buffers[name]);
+        named.map_err(|error| internal(&error))?;
+    }
+    Ok(arrays)
 }
 
 /// The arrays after the forward pass, and the sweep back from the given gradients.
@@ -154,14 +166,10 @@ fn swept(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<(Arrays, Gradient), Stopped> {
-    let mut arrays = Arrays::new(manifest, program, case)?;
-    arrays.memory.follow(Some(TAPE));
+    let inputs = manifest.returned().map(|(of, _)| of);
+    let mut arrays = on_tape((manifest, program, case), inputs)?;
     let conventions = manifest.conventions.clone();
     arrays.memory.set_conventions(conventions).map_err(|error| internal(&error))?;
-    for (of, _) in manifest.returned() {
-        let named = arrays.memory.differentiate(arrays.buffers[of]);
-        named.map_err(|error| internal(&error))?;
-    }
     let run = (Shadowing::Tape { bytes: TAPE }, schedule);
     arrays.launch((program, case), &manifest.forward, run)?;
     let given = given(manifest, case);
@@ -223,7 +231,7 @@ fn given<'m>(manifest: &'m Manifest, case: &Case) -> Vec<(&'m str, Vec<f64>)> {
     manifest.given().map(numbers).collect()
 }
 
-fn internal(error: &dyn std::error::Error) -> Stopped {
+pub(super) fn internal(error: &dyn std::error::Error) -> Stopped {
     ProgramError::Launch { kernel: "the forward pass".to_owned(), why: error.to_string() }.into()
 }
 
@@ -268,7 +276,7 @@ fn part(distance: f64, bound: f64) -> f64 {
     if distance == 0.0 { 0.0 } else { distance / bound }
 }
 
-fn lost(memory: &DeviceMemory) -> Vec<String> {
+pub(super) fn lost(memory: &DeviceMemory) -> Vec<String> {
     let all = memory.losses().into_iter();
     all.map(|lost| format!("{} at {}", because(lost.loss), lost.place)).collect()
 }
@@ -284,13 +292,13 @@ fn because(loss: Loss) -> &'static str {
     }
 }
 
-fn open(memory: &DeviceMemory) -> [u64; 2] {
+pub(super) fn open(memory: &DeviceMemory) -> [u64; 2] {
     let all = memory.decisions();
     [all.iter().map(|(_, decided)| decided.open).sum(), all.iter().map(|(_, d)| d.all).sum()]
 }
 
 /// All arrays after the launches of a program, forward and backward.
-fn ran(
+pub(super) fn ran(
     manifest: &Manifest,
     program: &Program,
     case: &Case,
@@ -304,10 +312,13 @@ fn ran(
 }
 
 /// An array that launches leave: its name, type and shape.
-type Left<'m> = (&'m str, Dtype, Vec<usize>);
+pub(super) type Left<'m> = (&'m str, Dtype, Vec<usize>);
 
 /// What the launches of a manifest leave: outputs and returned gradients.
-fn results<'m>(manifest: &'m Manifest, case: &Case) -> Result<Vec<Left<'m>>, CaseProblem> {
+pub(super) fn results<'m>(
+    manifest: &'m Manifest,
+    case: &Case,
+) -> Result<Vec<Left<'m>>, CaseProblem> {
     let outputs = manifest
         .outputs
         .iter()
@@ -316,134 +327,6 @@ fn results<'m>(manifest: &'m Manifest, case: &Case) -> Result<Vec<Left<'m>>, Cas
     let gradients =
         backward.map(|(of, name)| Ok((name, Dtype::F32, case.arrays[of].shape.clone())));
     outputs.chain(gradients).collect()
-}
-
-/// The same of the other of two programs, which may have launches of its own in the place of the forward ones.
-fn ran_as_other(
-    manifest: &Manifest,
-    program: &Program,
-    case: &Case,
-    schedule: &Schedule,
-) -> Result<Arrays, Stopped> {
-    if manifest.other.is_empty() {
-        return ran(manifest, program, case, schedule);
-    }
-    let forward = manifest.other.clone();
-    ran(&Manifest { forward, ..manifest.clone() }, program, case, schedule)
-}
-
-/// Whether one program's outputs are those of another, and its gradients where there are backward launches.
-///
-/// # Errors
-/// As [`check`].
-pub fn compare(
-    manifest: &Manifest,
-    programs: [&Program; 2],
-    case: &Case,
-    schedule: &Schedule,
-) -> Result<Checked, ProgramError> {
-    told(compared_programs(manifest, programs, case, schedule))
-}
-
-fn compared_programs(
-    manifest: &Manifest,
-    [program, other]: [&Program; 2],
-    case: &Case,
-    schedule: &Schedule,
-) -> Result<Checked, Stopped> {
-    let terms = OnceCell::new();
-    let one = ran(manifest, program, case, &Schedule::lockstep())?;
-    let other = ran_as_other(manifest, other, case, schedule)?;
-    let (open_one, open_other) = (open(&one.memory), open(&other.memory));
-    let mut checked = Checked {
-        lost: [lost(&one.memory), lost(&other.memory)].concat(),
-        open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
-        ..Checked::default()
-    };
-    for (name, dtype, shape) in results(manifest, case)? {
-        let expected = match one.bytes_of(name) {
-            Ok(expected) => expected,
-            Err(why) => {
-                checked.not_judged(name, shape, why);
-                continue;
-            }
-        };
-        let found = other.bytes_of(name).map_err(Stopped::Fault)?;
-        let mut judged = match dtype {
-            Dtype::F32 => {
-                let exact = other.memory.exact(other.buffers[name]);
-                let wanted = one.memory.exact(one.buffers[name]);
-                let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
-                compared(name, name, &words_of(&found), &exact, wanted, checked.open)
-            }
-            Dtype::Whole(whole) => {
-                equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))
-            }
-        };
-        judged.shape = shape;
-        let terms =
-            |element| terms.get_or_init(|| taped(manifest, program, case)).parts(name, element);
-        checked.add(judged, &terms);
-    }
-    Ok(checked)
-}
-
-/// A program's run on a tape, if it has one; asked only where something is wrong.
-struct Taped(Option<Arrays>);
-
-impl Taped {
-    /// What an element of an array is the sum of.
-    fn parts(&self, name: &str, element: usize) -> Parts {
-        let terms = self.0.as_ref().and_then(|arrays| {
-            let buffer = *arrays.buffers.get(name)?;
-            arrays.memory.terms(buffer, element).ok()
-        });
-        let (uses, shares) = terms.unwrap_or_default();
-        Parts { uses, shares }
-    }
-}
-
-/// The launches of a program on a tape on which all floats are inputs.
-fn taped(manifest: &Manifest, program: &Program, case: &Case) -> Taped {
-    let run = || -> Result<Arrays, Stopped> {
-        let mut arrays = Arrays::new(manifest, program, case)?;
-        arrays.memory.follow(Some(TAPE));
-        let floats = case.arrays.iter().filter(|(_, array)| matches!(array.values, Values::F32(_)));
-        for (name, _) in floats {
-            let named = arrays.memory.differentiate(arrays.buffers[name.as_str()]);
-            named.map_err(|error| internal(&error))?;
-        }
-        let tape = (Shadowing::Tape { bytes: TAPE }, &Schedule::lockstep());
-        for launches in [&manifest.forward, &manifest.backward] {
-            arrays.launch((program, case), launches, tape)?;
-        }
-        Ok(arrays)
-    };
-    // A tape that is too long leaves a finding without an explanation.
-    Taped(run().ok())
-}
-
-/// Compares whole numbers, which have no rounding.
-#[expect(clippy::cast_precision_loss, reason = "shown, not judged")]
-fn equal(name: &str, expected: &[i64], found: &[i64]) -> Judged {
-    let mut judged = Judged { name: name.to_owned(), of: name.to_owned(), ..Judged::default() };
-    for (index, (&expected, &found)) in expected.iter().zip(found).enumerate() {
-        judged.compared += 1;
-        judged.by_value += 1;
-        judged.zeros += usize::from(expected == 0 && found == 0);
-        if expected != found {
-            let (expected, found) = (expected as f64, found as f64);
-            judged.wrong.push(Element {
-                index,
-                found,
-                expected,
-                uncertainty: 0.0,
-                #[expect(clippy::cast_possible_truncation, reason = "shown beside the number")]
-                float: found as f32,
-            });
-        }
-    }
-    judged
 }
 
 /// How far a program's floats are from its own exact values: no element is wrong.

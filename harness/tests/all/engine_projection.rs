@@ -74,8 +74,8 @@ fn every_engine_agrees_on_the_projection_at_every_threshold() {
         let lanes = found.info.lane_width;
         // WGSL's kernels are met at every threshold on the drivers; on the emulator, where a kernel takes
         // several times as long, at those that matter.
-        let is_slow = found.runs_wgsl() && found.is_emulated();
-        let settings = if is_slow { Setting::sweep(lanes) } else { Setting::all(lanes) };
+        let settings =
+            if found.emulates_wgsl() { Setting::sweep(lanes) } else { Setting::all(lanes) };
         let gsplat = Convention::gsplat();
         let cases = vec![
             case("harmonics-inria", Convention::inria(), None),

@@ -139,7 +139,7 @@ fn every_engine_of_this_machine_agrees() {
     }
     for found in discovery.found {
         // Fewer on the emulator with WGSL's kernels: it has five widths, and takes several times as long.
-        let all = cases(if found.runs_wgsl() && found.is_emulated() { 3 } else { 12 });
+        let all = cases(if found.emulates_wgsl() { 3 } else { 12 });
         let settings = settings(Setting::sweep(found.info.lane_width));
         let engine = EngineProcess::start(found.spec.clone(), program(), Limits::default());
         let engine = Box::new(engine.expect("it was found"));

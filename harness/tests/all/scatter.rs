@@ -160,7 +160,7 @@ fn every_engine_of_this_machine_agrees() {
     }
     for found in discovery.found {
         // Fewer on the emulator with WGSL's kernels: it has five widths, and takes several times as long.
-        let all = cases(if found.runs_wgsl() && found.is_emulated() { 5 } else { 20 });
+        let all = cases(if found.emulates_wgsl() { 5 } else { 20 });
         let settings = settings(Setting::sweep(found.info.lane_width));
         let engine = Box::new(process(&found));
         let report = judge_under(&settings, found.spec.id(), engine, all.clone());

@@ -28,13 +28,18 @@ struct Added {
     factor: f64,
 }
 
-/// Whether a function adds its operands up.
-fn adds(function: Function) -> bool {
+/// The operands that a function adds up, with their signs; none of a function that is no sum.
+fn summands(function: Function) -> &'static [Summand] {
     match function {
-        Function::Sum | Function::Difference | Function::Fused | Function::Exchanged => true,
-        Function::Identity
-        | Function::Negate
-        | Function::Absolute
+        // Of a choice the first operand was chosen.
+        Function::Identity | Function::Chosen => &[(0, 1.0)],
+        Function::Negate => &[(0, -1.0)],
+        Function::Sum => &[(0, 1.0), (1, 1.0)],
+        Function::Difference => &[(0, 1.0), (1, -1.0)],
+        Function::Exchanged => &[(0, 1.0), (1, 1.0), (2, -1.0)],
+        // And the product of the other two.
+        Function::Fused => &[(2, 1.0)],
+        Function::Absolute
         | Function::Reciprocal
         | Function::Root
         | Function::ReciprocalRoot
@@ -45,9 +50,13 @@ fn adds(function: Function) -> bool {
         | Function::Clamped
         | Function::Product
         | Function::Quotient
-        | Function::Chosen
-        | Function::Library(_) => false,
+        | Function::Library(_) => &[],
     }
+}
+
+/// Whether a function has several terms.
+fn adds(function: Function) -> bool {
+    function == Function::Fused || summands(function).len() > 1
 }
 
 impl Tape {
@@ -74,8 +83,8 @@ impl Tape {
                     Rule::Real(_) => self.makers.maker(n),
                     Rule::Input | Rule::Lost => None,
                 };
-                let (summands, product) = self.summands(&row, node, &is_sum);
-                if summands.is_empty() {
+                let (parts, product) = self.parts(&row, node, &is_sum);
+                if parts.is_empty() {
                     let term = |Added { term, factor }: Added| Term {
                         maker: maker.or(term.maker),
                         value: factor * value,
@@ -87,7 +96,7 @@ impl Tape {
                 let factor = if n == of { 1.0 } else { ways.iter().map(|way| way.factor).sum() };
                 let term = |operand, value| Term { place: row.place, operand, maker, value };
                 terms.extend(product.map(|product| term(None, factor * product)));
-                for (operand, by) in summands {
+                for (operand, by) in parts {
                     let parent = row.parents[usize::from(operand)].at(node);
                     let (factor, number) = (factor * by, self.number(parent).0);
                     let term = term(Some(operand), factor * number);
@@ -104,7 +113,7 @@ impl Tape {
     }
 
     /// What a node adds up: operands, and the product of a fused multiplication. None of a node that is no sum.
-    fn summands(&self, row: &Row<'_>, node: usize, is_sum: &[bool]) -> (Vec<Summand>, Option<f64>) {
+    fn parts(&self, row: &Row<'_>, node: usize, is_sum: &[bool]) -> (Vec<Summand>, Option<f64>) {
         let Rule::Real(function) = row.rule else { return (Vec::new(), None) };
         let parent = |k: usize| row.parents[k].at(node);
         let number = |k: usize| self.number(parent(k)).0;
@@ -115,30 +124,17 @@ impl Tape {
             (false, true) => Some((1, number(0))),
             (false, false) => None,
         };
+        let mut all = summands(function).to_vec();
+        let mut product = None;
         match function {
-            // Of a choice the first operand was chosen.
-            Function::Identity | Function::Chosen => (vec![(0, 1.0)], None),
-            Function::Negate => (vec![(0, -1.0)], None),
-            Function::Sum => (vec![(0, 1.0), (1, 1.0)], None),
-            Function::Difference => (vec![(0, 1.0), (1, -1.0)], None),
-            Function::Exchanged => (vec![(0, 1.0), (1, 1.0), (2, -1.0)], None),
-            Function::Product => (factors().into_iter().collect(), None),
-            Function::Quotient if splits(0) => (vec![(0, 1.0 / number(1))], None),
+            Function::Product => all.extend(factors()),
+            Function::Quotient if splits(0) => all.push((0, 1.0 / number(1))),
             Function::Fused => match factors() {
-                Some(part) => (vec![(2, 1.0), part], None),
-                None => (vec![(2, 1.0)], Some(number(0) * number(1))),
+                Some(part) => all.push(part),
+                None => product = Some(number(0) * number(1)),
             },
-            Function::Absolute
-            | Function::Reciprocal
-            | Function::Root
-            | Function::ReciprocalRoot
-            | Function::Exp2
-            | Function::Log2
-            | Function::Sine
-            | Function::Cosine
-            | Function::Clamped
-            | Function::Quotient
-            | Function::Library(_) => (Vec::new(), None),
+            _ => {}
         }
+        (all, product)
     }
 }

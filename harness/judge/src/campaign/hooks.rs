@@ -106,14 +106,11 @@ impl Policy for ByTurns {
 
 /// The policy of an engine that is too slow for everything and judges a part: of every stage of a case one
 /// reduction and threshold, by turns, and of the formulations of a stage one as in [`ByTurns`]. Of `few`
-/// cases it has every setting that is not long (2^18 loop steps). Several such engines may have the cases by
-/// turns.
+/// cases it has every setting that is not long (2^18 loop steps).
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// Whether there are so few cases that by turns some settings would have none.
     pub few: bool,
-    /// The number of the engine, and how many have turns.
-    pub turn: (usize, usize),
 }
 
 impl Part {
@@ -125,8 +122,7 @@ impl Part {
 
 impl Policy for Part {
     fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
-        let (own, of) = self.turn;
-        self.few || has_turn(stage, case) && place(case, 3, of) == Some(own)
+        self.few || has_turn(stage, case)
     }
 
     fn settings(&self, case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
@@ -284,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_part_has_every_setting_by_turns() {
-        let (all, part) = (Setting::sweep(32), Part { few: false, turn: (0, 1) });
+        let (all, part) = (Setting::sweep(32), Part { few: false });
         let mut settings = BTreeMap::new();
         for index in 0..2 * CASES as u64 {
             let case = Toy::drawn(index);
@@ -297,28 +293,9 @@ mod tests {
     }
 
     #[test]
-    fn engines_have_the_cases_by_turns_and_each_case_has_one() {
-        let parts = [0, 1].map(|own| Part { few: false, turn: (own, 2) });
-        let mut own = [0; 2];
-        for index in 0..2 * CASES as u64 {
-            let case = Toy::drawn(index);
-            let stages = || Stage::all().filter(|stage| has_turn(*stage, case.as_ref()));
-            let runs = |part: &Part| stages().filter(|s| part.runs(*s, case.as_ref())).count();
-            let [one, other] = [&parts[0], &parts[1]].map(runs);
-            assert_eq!(one + other, stages().count(), "case {index}");
-            assert!(one == 0 || other == 0, "a case is one engine's: {index}");
-            own[usize::from(one == 0)] += 1;
-        }
-        assert!(own.iter().all(|&own| own > CASES / 2), "both have their share: {own:?}");
-        let few = Part { few: true, ..parts[1] };
-        let case = Toy::drawn(0);
-        assert!(Stage::all().all(|stage| few.runs(stage, case.as_ref())), "of few cases all");
-    }
-
-    #[test]
     fn few_cases_have_every_setting_that_is_not_long() {
         let case = Toy::drawn(0);
-        let (all, part) = (Setting::all(32), Part { few: true, turn: (0, 1) });
+        let (all, part) = (Setting::all(32), Part { few: true });
         assert!(Stage::all().all(|stage| part.runs(stage, case.as_ref())), "every stage");
         assert_eq!(part.settings(case.as_ref(), &all), all, "every setting");
         let short = part.by_steps(case.as_ref(), all.clone(), &|_| LONG);

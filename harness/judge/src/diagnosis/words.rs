@@ -4,7 +4,7 @@ use super::Diagnosis;
 use super::change::Change;
 use super::weigh::{Candidate, Reach, Seen};
 use super::weighing::Weighing;
-use crate::words::count_of;
+use crate::words::{count_of, list};
 
 /// What a hypothesis says.
 #[derive(Clone, Debug)]
@@ -109,17 +109,6 @@ fn elements(some: usize, all: usize, output: &str) -> String {
         (1, 1) => format!("the one element of {output}"),
         (some, all) if some == all => format!("all {all} elements of {output}"),
         (some, all) => format!("{some} of the {all} elements of {output}"),
-    }
-}
-
-/// Names in a row, not too many.
-fn list(names: &[String]) -> String {
-    const MOST: usize = 6;
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] if first.len() < MOST => format!("{} and {last}", first.join(", ")),
-        more => format!("{} and {} more", more[..MOST].join(", "), more.len() - MOST),
     }
 }
 

@@ -186,22 +186,29 @@ fn asked_for(identity: Identity) -> Candidate {
     Candidate { name, expected: identity, env, broken: None }
 }
 
-/// The software drivers that every Linux machine can have, where no file of theirs was found.
+/// The software drivers that every Linux machine can have, as `tests/setup` calls them, and how else one gets them.
+const SET_UP: [(Family, &str, &str); 2] = [
+    (
+        Family::Lavapipe,
+        "lavapipe",
+        "run tests/setup, or install the Debian packages mesa-vulkan-drivers and libvulkan1",
+    ),
+    (
+        Family::SwiftShader,
+        "swiftshader",
+        "run tests/setup, which unpacks it from the Debian package chromium-common, or set \
+         SPLATCHECK_SWIFTSHADER to the path of its vk_swiftshader_icd.json",
+    ),
+];
+
+/// Whether it is a driver that `tests/setup` installs.
+pub(super) fn is_set_up(missing: &Missing) -> bool {
+    SET_UP.iter().any(|(_, name, _)| missing.candidate == *name)
+}
+
+/// Those of which no file was found.
 fn absent(files: &[PathBuf]) -> Vec<Missing> {
-    let wanted = [
-        (
-            Family::Lavapipe,
-            "lavapipe",
-            "run tests/setup, or install the Debian packages mesa-vulkan-drivers and libvulkan1",
-        ),
-        (
-            Family::SwiftShader,
-            "swiftshader",
-            "run tests/setup, which unpacks it from the Debian package chromium-common, or set \
-             SPLATCHECK_SWIFTSHADER to the path of its vk_swiftshader_icd.json",
-        ),
-    ];
-    wanted
+    SET_UP
         .into_iter()
         .filter(|(family, ..)| !files.iter().any(|path| family_of(path) == *family))
         .map(|(_, name, advice)| Missing {

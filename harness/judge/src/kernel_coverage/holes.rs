@@ -163,9 +163,7 @@ impl Coverage {
             let program = Program::lowered(artifact, &text);
             coverage.artifacts.push(program.coverage(counts, &Unreachable::default(), &mut []));
         }
-        let ran = |one: &Artifact| {
-            measured.keys().any(|ran| (ran.stage, ran.reduction) == (one.stage, one.reduction))
-        };
+        let ran = |one: &Artifact| measured.keys().any(|ran| ran.is_of_kernel(one));
         // What belongs to no stage, as the probe, is no kernel in WGSL.
         let never = wanted.iter().filter(|one| one.judged().is_some() && !ran(one));
         let never: BTreeSet<String> = never.map(Artifact::entry).collect();

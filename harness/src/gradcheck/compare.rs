@@ -1,0 +1,139 @@
+//! Whether two programs compute the same, and what the second lacks of what the first adds up.
+
+use std::cell::OnceCell;
+
+use splatcheck_emulator::{Schedule, Shadowing};
+
+use super::draw::{Case, Values};
+use super::dtype::Dtype;
+use super::explain::Parts;
+use super::judge::{
+    Checked, Element, Judged, TAPE, compared, lost, on_tape, open, ran, results, told,
+};
+use super::launch::{Arrays, words_of};
+use super::manifest::Manifest;
+use super::program::{Program, ProgramError, Stopped};
+
+/// All arrays after the launches of the other of two programs, which may have launches of its own in the place of the forward ones.
+fn ran_as_other(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Arrays, Stopped> {
+    if manifest.other.is_empty() {
+        return ran(manifest, program, case, schedule);
+    }
+    let forward = manifest.other.clone();
+    ran(&Manifest { forward, ..manifest.clone() }, program, case, schedule)
+}
+
+/// Whether one program's outputs are those of another, and its gradients where there are backward launches.
+///
+/// # Errors
+/// As [`check`](super::check).
+pub fn compare(
+    manifest: &Manifest,
+    programs: [&Program; 2],
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, ProgramError> {
+    told(compared_programs(manifest, programs, case, schedule))
+}
+
+fn compared_programs(
+    manifest: &Manifest,
+    [program, other]: [&Program; 2],
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, Stopped> {
+    let terms = OnceCell::new();
+    let one = ran(manifest, program, case, &Schedule::lockstep())?;
+    let other = ran_as_other(manifest, other, case, schedule)?;
+    let (open_one, open_other) = (open(&one.memory), open(&other.memory));
+    let mut checked = Checked {
+        lost: [lost(&one.memory), lost(&other.memory)].concat(),
+        open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
+        ..Checked::default()
+    };
+    for (name, dtype, shape) in results(manifest, case)? {
+        let expected = match one.bytes_of(name) {
+            Ok(expected) => expected,
+            Err(why) => {
+                checked.not_judged(name, shape, why);
+                continue;
+            }
+        };
+        let found = other.bytes_of(name).map_err(Stopped::Fault)?;
+        let mut judged = match dtype {
+            Dtype::F32 => {
+                let exact = other.memory.exact(other.buffers[name]);
+                let wanted = one.memory.exact(one.buffers[name]);
+                let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
+                compared(name, name, &words_of(&found), &exact, wanted, checked.open)
+            }
+            Dtype::Whole(whole) => {
+                equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))
+            }
+        };
+        judged.shape = shape;
+        let terms =
+            |element| terms.get_or_init(|| taped(manifest, program, case)).parts(name, element);
+        checked.add(judged, &terms);
+    }
+    Ok(checked)
+}
+
+/// A program's run on a tape, if it has one; asked only where something is wrong.
+struct Taped(Option<Arrays>);
+
+impl Taped {
+    /// What an element of an array is the sum of.
+    fn parts(&self, name: &str, element: usize) -> Parts {
+        let terms = self.0.as_ref().and_then(|arrays| {
+            let buffer = *arrays.buffers.get(name)?;
+            arrays.memory.terms(buffer, element).ok()
+        });
+        let (uses, shares) = terms.unwrap_or_default();
+        Parts { uses, shares }
+    }
+}
+
+/// The launches of a program on a tape on which all floats are inputs.
+fn taped(manifest: &Manifest, program: &Program, case: &Case) -> Taped {
+    let run = || -> Result<Arrays, Stopped> {
+        let floats = case.arrays.iter().filter(|(_, array)| matches!(array.values, Values::F32(_)));
+        let floats = floats.map(|(name, _)| name.as_str());
+        let mut arrays = on_tape((manifest, program, case), floats)?;
+        let tape = (Shadowing::Tape { bytes: TAPE }, &Schedule::lockstep());
+        for launches in [&manifest.forward, &manifest.backward] {
+            arrays.launch((program, case), launches, tape)?;
+        }
+        Ok(arrays)
+    };
+    // A tape that is too long leaves a finding without an explanation.
+    Taped(run().ok())
+}
+
+/// Compares whole numbers, which have no rounding.
+#[expect(clippy::cast_precision_loss, reason = "shown, not judged")]
+fn equal(name: &str, expected: &[i64], found: &[i64]) -> Judged {
+    let mut judged = Judged { name: name.to_owned(), of: name.to_owned(), ..Judged::default() };
+    for (index, (&expected, &found)) in expected.iter().zip(found).enumerate() {
+        judged.compared += 1;
+        judged.by_value += 1;
+        judged.zeros += usize::from(expected == 0 && found == 0);
+        if expected != found {
+            let (expected, found) = (expected as f64, found as f64);
+            judged.wrong.push(Element {
+                index,
+                found,
+                expected,
+                uncertainty: 0.0,
+                #[expect(clippy::cast_possible_truncation, reason = "shown beside the number")]
+                float: found as f32,
+            });
+        }
+    }
+    judged
+}
