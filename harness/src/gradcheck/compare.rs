@@ -49,11 +49,12 @@ fn compared_programs(
 ) -> Result<Checked, Stopped> {
     let terms = OnceCell::new();
     let one = ran(manifest, program, case, &Schedule::lockstep())?;
-    let other = ran_as_other(manifest, other, case, schedule)?;
+    let mut other = ran_as_other(manifest, other, case, schedule)?;
     let (open_one, open_other) = (open(&one.memory), open(&other.memory));
     let mut checked = Checked {
         lost: [lost(&one.memory), lost(&other.memory)].concat(),
         open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
+        traffic: other.count(),
         ..Checked::default()
     };
     for (name, dtype, shape) in results(manifest, case)? {

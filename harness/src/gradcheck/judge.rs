@@ -70,7 +70,8 @@ pub struct Checked {
     pub explained: Option<Explained>,
     /// A kernel gave no result.
     pub fault: Option<String>,
-    /// What the backward launches sent to global memory by atomics; nothing where there are none.
+    /// What the launches that are judged sent to global memory by atomics: the backward ones, or all of the other
+    /// of two programs.
     pub traffic: Traffic,
 }
 
