@@ -21,6 +21,28 @@ pub fn readable_file(option: &str, path: &Path) -> Result<PathBuf, CliError> {
     }
 }
 
+/// The text of a file of some `kind`.
+///
+/// # Errors
+/// Names the option and the path, and what it is where that is known.
+pub fn text(option: &str, path: &Path, kind: &str) -> Result<String, CliError> {
+    let file = readable_file(option, path)?;
+    let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
+    let bytes = fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        bad(format!("not {kind}: {}", compiled(error.as_bytes()).unwrap_or("not a text")))
+    })
+}
+
+/// What a compiler made, by the number at its beginning.
+fn compiled(bytes: &[u8]) -> Option<&'static str> {
+    let is_fat = bytes.starts_with(&0xBA55_ED50_u32.to_le_bytes());
+    (is_fat || bytes.starts_with(b"\x7fELF")).then_some(
+        "compiled for a processor or a GPU (a cubin, a fatbin, an object file or a library); nvcc --ptx makes \
+         PTX of the source, cuobjdump --dump-ptx takes it out where it was kept",
+    )
+}
+
 /// A path as it was typed: behind its option, if it has one.
 fn named(option: &str, path: &Path) -> String {
     let path = path.display();
