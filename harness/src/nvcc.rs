@@ -1,6 +1,6 @@
 //! A user's `.cu` file: NVIDIA's compiler makes the PTX of it that everything else takes.
 //!
-//! [`Nvcc::find`] looks where a compiler may be, [`Nvcc::compile`] runs it, [`install()`] fetches one from PyPI
+//! [`Nvcc::find`] looks where a compiler may be, [`Nvcc::compile`] runs it, [`install()`] fetches one from `PyPI`
 //! when a person asks for it. Nothing is fetched otherwise.
 
 mod find;

@@ -14,7 +14,7 @@ use crate::nvcc::{Nvcc, Options};
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Of a .cu file")]
 pub struct CompilerArgs {
-    /// NVIDIA's compiler [default: the first on PATH, below CUDA_HOME, of Python's packages, or of
+    /// NVIDIA's compiler [default: the first on PATH, below `CUDA_HOME`, of Python's packages, or of
     /// `splatcheck setup nvcc`]
     #[arg(long, value_name = "FILE")]
     pub nvcc: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub struct CompilerArgs {
     /// The version of C++; -std=c++20 is the same
     #[arg(long, value_name = "VERSION")]
     pub std: Option<String>,
-    /// More options of nvcc, as one text: '-arch=compute_90 --expt-relaxed-constexpr'
+    /// More options of nvcc, as one text: `-arch=compute_90 --expt-relaxed-constexpr`
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     pub nvcc_args: Option<CommandLine>,
 }

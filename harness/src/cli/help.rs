@@ -35,7 +35,7 @@ pub fn command() -> Command {
     });
     let template = format!(
         "{{about}}\n\nUsage: splatcheck COMMAND [OPTIONS]\n       splatcheck [OPTIONS]   (those of \
-         check)\n{}\nFor work on splatcheck itself: {}\n\nOptions of every command: splatcheck COMMAND \
+         check)\n{}\nFor work on splatcheck itself: {}\nOptions of every command: splatcheck COMMAND \
          --help{{after-help}}\n",
         groups(&command),
         OF_THE_PROJECT.join(", ")

@@ -18,7 +18,7 @@ pub struct SetupArgs {
 /// What can be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Wanted {
-    /// NVIDIA's compiler, from PyPI by pip or uv, into splatcheck's cache (about 270 MB): it compiles .cu files
+    /// NVIDIA's compiler, fetched by pip or uv into splatcheck's cache (about 270 MB): it compiles .cu files
     Nvcc,
 }
 

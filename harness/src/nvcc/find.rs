@@ -13,7 +13,7 @@ const NVCC: &str = if cfg!(windows) { "nvcc.exe" } else { "nvcc" };
 /// Where NVIDIA's packages of version 13 lie in a folder of Python's packages.
 const PACKAGES: &str = "nvidia/cu13";
 
-/// What a compiler from PyPI cannot do without, and the package that has it.
+/// What a compiler from `PyPI` cannot do without, and the package that has it.
 const PARTS: [(&str, &str); 4] = [
     ("nvvm/bin/cicc", "nvidia-nvvm"),
     ("include/crt/host_config.h", "nvidia-cuda-crt"),
@@ -26,13 +26,15 @@ pub(super) fn first() -> Result<PathBuf, NvccError> {
     let (mut looked, mut broken) = (Vec::new(), Vec::new());
     looked.push("on PATH".to_owned());
     let folders = env::var_os("PATH").unwrap_or_default();
-    if let Some(found) = env::split_paths(&folders).map(|folder| folder.join(NVCC)).find(is_file) {
+    if let Some(found) =
+        env::split_paths(&folders).map(|folder| folder.join(NVCC)).find(|file| file.is_file())
+    {
         return Ok(found);
     }
     for name in ["CUDA_HOME", "CUDA_PATH"] {
         looked.push(format!("below {name}"));
         let toolkit = env::var_os(name).map(|folder| Path::new(&folder).join("bin").join(NVCC));
-        if let Some(found) = toolkit.filter(is_file) {
+        if let Some(found) = toolkit.filter(|file| file.is_file()) {
             return Ok(found);
         }
     }
@@ -52,10 +54,6 @@ pub(super) fn first() -> Result<PathBuf, NvccError> {
     }
     looked.extend(broken);
     Err(NvccError::Missing { looked: looked.join(", ") })
-}
-
-fn is_file(path: &PathBuf) -> bool {
-    path.is_file()
 }
 
 /// The compiler in a folder of packages; where a part of it is missing, which, and nothing where there is none.

@@ -1,4 +1,4 @@
-//! Fetches a compiler from PyPI into our cache, by pip or uv, when a person asks for it.
+//! Fetches a compiler from `PyPI` into our cache, by pip or uv, when a person asks for it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

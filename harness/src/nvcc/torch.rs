@@ -1,11 +1,11 @@
-//! The headers of PyTorch, for a kernel of one of its extensions.
+//! The headers of `PyTorch`, for a kernel of one of its extensions.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::find::lines_of_python;
 
-/// Where the active Python has its own headers and those of PyTorch, without starting PyTorch.
+/// Where the active Python has its own headers and those of `PyTorch`, without starting `PyTorch`.
 const SCRIPT: &str = "\
 import importlib.util as u, os, sysconfig
 s = u.find_spec('torch')
@@ -14,7 +14,7 @@ for p in (s.submodule_search_locations if s else ()):
     print(os.path.join(p, 'include', 'torch', 'csrc', 'api', 'include'))
 if s: print(sysconfig.get_path('include'))";
 
-/// The options for a file that includes headers of PyTorch, where the active Python has them.
+/// The options for a file that includes headers of `PyTorch`, where the active Python has them.
 pub(super) fn includes(file: &Path) -> Vec<OsString> {
     let source = std::fs::read(file).unwrap_or_default();
     if !asks(&String::from_utf8_lossy(&source)) {
