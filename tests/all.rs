@@ -30,6 +30,7 @@ mod manifest_stages;
 mod merging;
 mod mutants;
 mod neighbours;
+mod nvcc;
 mod oracle;
 mod packages;
 mod ports;

@@ -12,6 +12,7 @@ pub mod cases;
 pub mod chain;
 pub mod check;
 pub mod command;
+pub mod compiler;
 pub mod contender;
 mod contract;
 pub mod coverage;
@@ -46,6 +47,7 @@ pub mod reproducer;
 pub mod scene;
 pub mod schedule;
 pub mod schedules;
+pub mod setup;
 mod sharpness;
 mod sight;
 pub mod sweep;
@@ -117,6 +119,7 @@ fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
         | Command::Sweep(_)
         | Command::Train(_)
         | Command::Schedules(_)
+        | Command::Setup(_)
         | Command::Mutants(_)
         | Command::Completions(_)
         | Command::Man
@@ -201,6 +204,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
             let discovery = engines_unless(typed.oracle_alone())?;
             train::run(&typed.resolve(&discovery)?, out)
         }
+        Command::Setup(typed) => setup::run(typed, out),
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Mutants(typed) if typed.generate.is_some() => {
             generated::run(&typed.resolve_generated()?, out)

@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     ("Look for more", &["fuzz", "merge", "replay", "report", "mutants", "gallery"]),
     ("Compute and measure", &["oracle", "render", "traffic", "sweep", "train"]),
-    ("This machine", &["devices", "completions", "man"]),
+    ("This machine", &["devices", "setup", "completions", "man"]),
 ];
 
 /// The commands that measure this repository's own kernels and cases. They are hidden from the page and from
@@ -35,7 +35,7 @@ pub fn command() -> Command {
     });
     let template = format!(
         "{{about}}\n\nUsage: splatcheck COMMAND [OPTIONS]\n       splatcheck [OPTIONS]   (those of \
-         check)\n{}\nFor work on splatcheck itself: {}\n\nOptions of every command: splatcheck COMMAND \
+         check)\n{}\nFor work on splatcheck itself: {}\nOptions of every command: splatcheck COMMAND \
          --help{{after-help}}\n",
         groups(&command),
         OF_THE_PROJECT.join(", ")
@@ -43,9 +43,15 @@ pub fn command() -> Command {
     command.help_template(template)
 }
 
-/// The words of a command line with those in front of the command behind it: `-q check` is `check -q`.
+/// The words of a command line with those in front of the command behind it: `-q check` is `check -q`. nvcc's
+/// `-std=c++20` is `--std=c++20`.
 #[must_use]
 pub fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
+    for word in &mut words {
+        if word.to_str().is_some_and(|word| word == "-std" || word.starts_with("-std=")) {
+            *word = format!("-{}", word.to_string_lossy()).into();
+        }
+    }
     let shared = |word: &&OsString| SHARED.iter().any(|option| *word == option);
     let front = words.iter().skip(1).take_while(shared).count();
     let is_word = |word: &OsString| !word.to_string_lossy().starts_with('-');
@@ -147,6 +153,7 @@ mod tests {
             "one"
         );
         assert_eq!(sorted(&["s", "-v", "-q", "ptx"]).join(" "), "s ptx -v -q", "both");
+        assert_eq!(sorted(&["s", "ptx", "-std=c++20"]).join(" "), "s ptx --std=c++20", "of nvcc");
         for words in [&["s"][..], &["s", "-q"], &["s", "-q", "--cases", "1"], &["s", "check"]] {
             assert_eq!(sorted(words), words, "nothing to move");
         }

@@ -21,6 +21,31 @@ pub fn readable_file(option: &str, path: &Path) -> Result<PathBuf, CliError> {
     }
 }
 
+/// The text of a file of some `kind`.
+///
+/// # Errors
+/// Names the option and the path, and what it is where that is known.
+pub fn text(option: &str, path: &Path, kind: &str) -> Result<String, CliError> {
+    let file = readable_file(option, path)?;
+    let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
+    let mut bytes = fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
+    // Warp and others write PTX as C does, with a NUL at its end.
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    bytes.truncate(end);
+    String::from_utf8(bytes).map_err(|error| {
+        bad(format!("not {kind}: {}", compiled(error.as_bytes()).unwrap_or("not a text")))
+    })
+}
+
+/// What a compiler made, by the number at its beginning.
+fn compiled(bytes: &[u8]) -> Option<&'static str> {
+    let is_fat = bytes.starts_with(&0xBA55_ED50_u32.to_le_bytes());
+    (is_fat || bytes.starts_with(b"\x7fELF")).then_some(
+        "compiled for a processor or a GPU (a cubin, a fatbin, an object file or a library); nvcc --ptx makes \
+         PTX of the source, cuobjdump --dump-ptx takes it out where it was kept",
+    )
+}
+
 /// A path as it was typed: behind its option, if it has one.
 fn named(option: &str, path: &Path) -> String {
     let path = path.display();
@@ -211,5 +236,21 @@ mod tests {
         let text = one_line(&writable_file("-o", &deep.join("a.png"), "png").unwrap_err());
         assert!(text.contains("there is no folder"), "{text}");
         assert!(writable_file("-o", Path::new("x.PNG"), "png").is_ok(), "here");
+    }
+
+    #[test]
+    fn a_text_may_end_in_nul_and_what_a_compiler_made_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("k.ptx");
+        fs::write(&file, ".version 8.0\n\0").unwrap();
+        assert_eq!(text("ptx", &file, "PTX").unwrap(), ".version 8.0\n", "without it");
+        fs::write(&file, "\0\0").unwrap();
+        assert_eq!(text("ptx", &file, "PTX").unwrap(), "", "nothing else");
+        fs::write(&file, b"\x7fELF\x02\xff").unwrap();
+        let said = one_line(&text("ptx", &file, "PTX").unwrap_err());
+        assert!(said.contains("not PTX: compiled for") && said.contains("nvcc --ptx"), "{said}");
+        fs::write(&file, b"\xff\xfe").unwrap();
+        let said = one_line(&text("ptx", &file, "PTX").unwrap_err());
+        assert!(said.ends_with("not PTX: not a text"), "{said}");
     }
 }
