@@ -3,13 +3,11 @@
 use std::cell::OnceCell;
 
 use splatcheck_emulator::{Schedule, Shadowing};
+use splatcheck_judge::attribution::{Element, Parts};
 
 use super::draw::{Case, Values};
 use super::dtype::Dtype;
-use super::explain::Parts;
-use super::judge::{
-    Checked, Element, Judged, TAPE, compared, lost, on_tape, open, ran, results, told,
-};
+use super::judge::{Checked, Judged, TAPE, compared, lost, on_tape, open, ran, results, told};
 use super::launch::{Arrays, words_of};
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
