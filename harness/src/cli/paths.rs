@@ -4,21 +4,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::exit::CliError;
-use splatcheck_judge::io::source_tree;
+use splatcheck_judge::io::{read, source_tree};
 
-/// That `path` is a file that can be opened. `option` is what it was given as.
+/// That `path` is a plain file that can be opened. `option` is what it was given as.
 ///
 /// # Errors
 /// Names the option and the path.
 pub fn readable_file(option: &str, path: &Path) -> Result<PathBuf, CliError> {
-    let named = named(option, path);
-    if path.is_dir() {
-        return Err(CliError::new(format!("{named}: is a folder, expected a file")));
+    match read::expect_file(path) {
+        Ok(()) => Ok(path.to_owned()),
+        Err(why) => Err(CliError::new(format!("{option} {why}").trim_start().to_owned())),
     }
-    match fs::File::open(path) {
-        Ok(_) => Ok(path.to_owned()),
-        Err(e) => Err(CliError::caused(format!("{named}: cannot open"), e)),
-    }
+}
+
+/// The text of a file that a person names.
+///
+/// # Errors
+/// As [`readable_file`], and where it is no text, or too long a one.
+pub fn text(option: &str, path: &Path) -> Result<String, CliError> {
+    let path = &readable_file(option, path)?;
+    read::text(path).map_err(|why| CliError::new(format!("{option} {why}").trim_start().to_owned()))
 }
 
 /// A path as it was typed: behind its option, if it has one.

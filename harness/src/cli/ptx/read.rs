@@ -9,6 +9,7 @@ use crate::cli::exit::CliError;
 use crate::cli::{formulation, paths};
 use crate::manifest::{Manifest, ManifestKernel};
 use crate::user_kernel::UserKernel;
+use splatcheck_judge::io::read;
 
 /// Reads a user's kernel that fits one of the `interfaces`, of which the first is the likeliest.
 /// `option` is what the file was given as.
@@ -43,9 +44,9 @@ pub fn read_kernel(
 /// The text of a file.
 pub(in crate::cli) fn text(option: &str, file: &Path, kind: &str) -> Result<String, CliError> {
     let file = paths::readable_file(option, file)?;
-    let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
-    let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
-    String::from_utf8(bytes).map_err(|_| bad(format!("not {kind}: not a text")))
+    let bytes = read::bytes_up_to(&file, read::MOST_TEXT).map_err(CliError::of)?;
+    let bad = |_| CliError::new(format!("{}: not {kind}: not a text", file.display()));
+    String::from_utf8(bytes).map_err(bad)
 }
 
 /// Reads a program with its manifest.
