@@ -12,6 +12,7 @@ mod corpora;
 mod coverage;
 mod dealing;
 mod diagnosis;
+mod doors;
 mod exit_codes;
 mod formulations;
 mod fuzzing;

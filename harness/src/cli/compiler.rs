@@ -92,7 +92,7 @@ impl Compiler {
     /// The file is no text, or does not compile.
     pub(in crate::cli) fn text(&self, option: &str, file: &Path) -> Result<String, CliError> {
         if !is_cuda(file) {
-            return paths::text(option, file, "PTX");
+            return paths::program(option, file, "PTX");
         }
         let file = paths::readable_file(option, file)?;
         let compiled =

@@ -4,31 +4,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::exit::CliError;
-use splatcheck_judge::io::source_tree;
+use splatcheck_judge::io::{read, source_tree};
 
-/// That `path` is a file that can be opened. `option` is what it was given as.
+/// That `path` is a plain file that can be opened. `option` is what it was given as.
 ///
 /// # Errors
 /// Names the option and the path.
 pub fn readable_file(option: &str, path: &Path) -> Result<PathBuf, CliError> {
-    let named = named(option, path);
-    if path.is_dir() {
-        return Err(CliError::new(format!("{named}: is a folder, expected a file")));
-    }
-    match fs::File::open(path) {
-        Ok(_) => Ok(path.to_owned()),
-        Err(e) => Err(CliError::caused(format!("{named}: cannot open"), e)),
+    match read::expect_file(path) {
+        Ok(()) => Ok(path.to_owned()),
+        Err(why) => Err(CliError::new(format!("{option} {why}").trim_start().to_owned())),
     }
 }
 
-/// The text of a file of some `kind`.
+/// The text of a program or of what says how it is launched, a file of some `kind`.
 ///
 /// # Errors
-/// Names the option and the path, and what it is where that is known.
-pub fn text(option: &str, path: &Path, kind: &str) -> Result<String, CliError> {
+/// As [`readable_file`], and what the file is where that is known.
+pub fn program(option: &str, path: &Path, kind: &str) -> Result<String, CliError> {
     let file = readable_file(option, path)?;
     let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
-    let mut bytes = fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
+    let mut bytes = read::bytes_up_to(&file, read::MOST_TEXT).map_err(CliError::of)?;
     // Warp and others write PTX as C does, with a NUL at its end.
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     bytes.truncate(end);
@@ -44,6 +40,15 @@ fn compiled(bytes: &[u8]) -> Option<&'static str> {
         "compiled for a processor or a GPU (a cubin, a fatbin, an object file or a library); nvcc --ptx makes \
          PTX of the source, cuobjdump --dump-ptx takes it out where it was kept",
     )
+}
+
+/// The text of a file that a person names.
+///
+/// # Errors
+/// As [`readable_file`], and where it is no text, or too long a one.
+pub fn text(option: &str, path: &Path) -> Result<String, CliError> {
+    let path = &readable_file(option, path)?;
+    read::text(path).map_err(|why| CliError::new(format!("{option} {why}").trim_start().to_owned()))
 }
 
 /// A path as it was typed: behind its option, if it has one.
@@ -243,14 +248,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("k.ptx");
         fs::write(&file, ".version 8.0\n\0").unwrap();
-        assert_eq!(text("ptx", &file, "PTX").unwrap(), ".version 8.0\n", "without it");
+        assert_eq!(program("ptx", &file, "PTX").unwrap(), ".version 8.0\n", "without it");
         fs::write(&file, "\0\0").unwrap();
-        assert_eq!(text("ptx", &file, "PTX").unwrap(), "", "nothing else");
+        assert_eq!(program("ptx", &file, "PTX").unwrap(), "", "nothing else");
         fs::write(&file, b"\x7fELF\x02\xff").unwrap();
-        let said = one_line(&text("ptx", &file, "PTX").unwrap_err());
+        let said = one_line(&program("ptx", &file, "PTX").unwrap_err());
         assert!(said.contains("not PTX: compiled for") && said.contains("nvcc --ptx"), "{said}");
         fs::write(&file, b"\xff\xfe").unwrap();
-        let said = one_line(&text("ptx", &file, "PTX").unwrap_err());
+        let said = one_line(&program("ptx", &file, "PTX").unwrap_err());
         assert!(said.ends_with("not PTX: not a text"), "{said}");
     }
 }

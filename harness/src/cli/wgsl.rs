@@ -119,8 +119,8 @@ impl WgslArgs {
     /// # Errors
     /// What cannot be read, and where a text is wrong.
     pub fn read(&self) -> Result<Arc<WgslKernel>, CliError> {
-        let source = paths::text("wgsl", &self.file, "WGSL")?;
-        let manifest = paths::text("--manifest", &self.manifest, "a manifest")?;
+        let source = paths::program("wgsl", &self.file, "WGSL")?;
+        let manifest = paths::program("--manifest", &self.manifest, "a manifest")?;
         let kernel = user_wgsl::kernel(&source, &manifest);
         kernel.map_err(|error| match error {
             user_wgsl::WgslError::Manifest(problem) => {

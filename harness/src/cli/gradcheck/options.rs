@@ -170,7 +170,7 @@ fn named(texts: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
 impl DrawnArgs {
     fn resolve(self, question: Question, named: Vec<Vec<PathBuf>>) -> Result<Plan, CliError> {
         let manifest_file = paths::readable_file("--manifest", &self.manifest)?;
-        let written = paths::text("--manifest", &manifest_file, "a manifest")?;
+        let written = paths::program("--manifest", &manifest_file, "a manifest")?;
         let manifest = Manifest::parse(&written)
             .map_err(|problem| CliError::caused("--manifest", problem.in_file(&manifest_file)))?;
         if question == Question::Gradient && manifest.backward.is_empty() {

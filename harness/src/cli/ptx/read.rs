@@ -51,7 +51,7 @@ pub(in crate::cli) fn read_manifest(
     compiler: &Compiler,
 ) -> Result<UserKernel, CliError> {
     let ptx = compiler.text("ptx", file)?;
-    let written = paths::text("--manifest", manifest, "a manifest")?;
+    let written = paths::program("--manifest", manifest, "a manifest")?;
     let parsed = Manifest::parse(&written);
     let parsed = parsed.map_err(|problem| CliError::of(problem.in_file(manifest)))?;
     let kernel = ManifestKernel::new(parsed, ptx);
