@@ -66,7 +66,7 @@ pub fn scene_cases(plan: &ScenePlan, convention: &Convention) -> Result<SceneCas
 /// Reads a trained scene under its first camera, or the one that was named, whatever it sees.
 ///
 /// # Errors
-/// As [`read_scene`].
+/// What cannot be read, and a file without a camera.
 pub fn scene_case(plan: &ScenePlan, convention: &Convention) -> Result<Case, CliError> {
     let first = read_scene(plan, convention, 1)?.pop();
     first.ok_or_else(|| CliError::new("the file has no camera"))
