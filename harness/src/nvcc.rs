@@ -8,8 +8,11 @@ mod install;
 mod torch;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use splatcheck_judge::io::read;
 
 pub use install::{Installed, install};
 
@@ -46,7 +49,7 @@ pub enum NvccError {
         /// The compiler.
         program: PathBuf,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// It refuses the file.
     #[error("{} does not compile {}: {said}{hint}", program.display(), file.display())]
@@ -66,7 +69,7 @@ pub enum NvccError {
         /// What was being done.
         what: String,
         /// Why it failed.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The compiler was to be fetched, and was not.
     #[error("{0}")]
@@ -119,7 +122,7 @@ impl Nvcc {
             let text = [output.stderr, output.stdout].concat();
             return Err(self.refused(file, &String::from_utf8_lossy(&text)));
         }
-        std::fs::read_to_string(&ptx).map_err(unwritten)
+        read::text(&ptx).map_err(|error| unwritten(io::Error::other(error.to_string())))
     }
 
     fn refused(&self, file: &Path, text: &str) -> NvccError {

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use splatcheck_judge::io::read;
+
 use super::find::lines_of_python;
 
 /// Where the active Python has its own headers and those of `PyTorch`, without starting `PyTorch`.
@@ -16,8 +18,8 @@ if s: print(sysconfig.get_path('include'))";
 
 /// The options for a file that includes headers of `PyTorch`, where the active Python has them.
 pub(super) fn includes(file: &Path) -> Vec<OsString> {
-    let source = std::fs::read(file).unwrap_or_default();
-    if !asks(&String::from_utf8_lossy(&source)) {
+    // What is no text is the compiler's to refuse.
+    if !asks(&read::text(file).unwrap_or_default()) {
         return Vec::new();
     }
     let folders = lines_of_python(SCRIPT).into_iter().map(PathBuf::from);

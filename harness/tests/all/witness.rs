@@ -337,7 +337,7 @@ fn a_gradient_that_lacks_a_line_is_told_by_it() {
         let diagnosis = job.diagnose(run, &outputs).expect("all outputs are there");
         let headline = diagnosis.map(|diagnosis| diagnosis.headline).unwrap_or_default();
         *told
-            .entry(headline.starts_with("as if v_means") && headline.contains(&line))
+            .entry(headline.starts_with("looks like: v_means") && headline.contains(&line))
             .or_insert(0) += 1;
         println!("{line}: {headline}");
     }

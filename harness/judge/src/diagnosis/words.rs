@@ -224,7 +224,7 @@ pub(super) fn attributed(attribution: &Explained, none: Diagnosis) -> Diagnosis 
         let text = SourceLine { file: file.to_owned(), line }.text()?;
         Some(format!("{file}:{line} of splatcheck's own forward kernel is '{text}'"))
     });
-    let headline = format!("as if {words}, of splatcheck's own forward kernel");
+    let headline = format!("looks like: {words}, of splatcheck's own forward kernel");
     let others = source.into_iter().chain([none.headline]).chain(none.others).collect();
     Diagnosis::new(headline, others, words.clone())
 }
