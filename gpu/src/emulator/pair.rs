@@ -3,6 +3,7 @@
 //! returns. Arrays that both have stay where the forward kernel left them, with their exact values, also
 //! where the backward kernel wants them in another buffer.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -48,30 +49,37 @@ pub struct SweptGradient {
     input: Vec<Option<Place>>,
 }
 
-/// The forward stage of a pair and the sweep over it.
+/// The sweep over the forward stage of a pair.
 #[derive(Debug)]
-pub struct Sweep<'e> {
-    /// The machine's memory.
-    pub memory: &'e DeviceMemory,
+pub struct Sweep {
     /// The sweep.
     pub gradient: Gradient,
     /// Gradient by gradient.
     pub gradients: Vec<SweptGradient>,
-    /// Which line of CUDA each instruction of the forward kernel is of.
-    lines: SourceLines,
+    /// The forward kernel.
+    artifact: Artifact,
+    /// Which line of CUDA each of its instructions is of, once that is asked.
+    lines: OnceCell<SourceLines>,
 }
 
-impl Sweep<'_> {
-    /// What each operand, and what each thread, of the forward kernel contributes to the derivative by an element.
+impl Sweep {
+    /// What each operand, and what each thread, of the forward kernel contributes to the derivative by an element;
+    /// `memory` is the one that was swept.
     #[must_use]
-    pub fn parts(&self, of: &SweptGradient, element: usize) -> (Vec<Contribution>, Vec<Share>) {
+    pub fn parts(
+        &self,
+        memory: &DeviceMemory,
+        of: &SweptGradient,
+        element: usize,
+    ) -> (Vec<Contribution>, Vec<Share>) {
         let Some(&Some((buffer, word))) = of.input.get(element) else { return Default::default() };
-        let mut uses = self.memory.contributions(&self.gradient, buffer, word).unwrap_or_default();
+        let mut uses = memory.contributions(&self.gradient, buffer, word).unwrap_or_default();
+        let lines = self.lines.get_or_init(|| SourceLines::of(&self.artifact).unwrap_or_default());
         for Contribution { place, .. } in &mut uses {
-            let line = || Some(self.lines.at(place.line)?.at.to_string());
+            let line = || Some(lines.at(place.line)?.at.to_string());
             place.source = place.source.take().or_else(line);
         }
-        let shares = self.memory.shares(&self.gradient, buffer, word);
+        let shares = memory.shares(&self.gradient, buffer, word);
         (uses, shares.unwrap_or_default())
     }
 }
@@ -88,21 +96,16 @@ pub struct Returned {
 /// What came of a pair.
 #[derive(Debug)]
 pub struct PairRun<'e> {
-    /// The sweep, on the machine's memory after the backward kernel.
-    pub sweep: Sweep<'e>,
+    /// The machine's memory after the backward kernel.
+    pub memory: &'e DeviceMemory,
+    /// The sweep.
+    pub sweep: Sweep,
     /// What was returned of each of its gradients, in their order.
     pub returned: Vec<Returned>,
 }
 
 /// A buffer and a word of it.
 type Place = (Buffer, usize);
-
-/// What a sweep gives, without the memory that it is about.
-struct Swept {
-    gradient: Gradient,
-    gradients: Vec<SweptGradient>,
-    lines: SourceLines,
-}
 
 /// Where the elements of arrays lie: a stage may read one and write another of the same name.
 #[derive(Debug, Default)]
@@ -152,14 +155,14 @@ pub fn differentiable(inputs: &Tensors) -> Tensors {
 }
 
 impl EmulatorEngine {
-    /// Runs the forward stage of a pair alone, and sweeps back from the gradients that its backward stage is given.
+    /// Runs the forward stage of a pair alone, and sweeps back from the gradients that its backward stage is given:
+    /// the machine's memory and the sweep.
     ///
     /// # Errors
     /// Those of a run; [`EngineError::Input`] for stages of which one is not the other's.
-    pub fn sweep(&mut self, pair: Pair<'_>) -> Result<Sweep<'_>, EngineError> {
-        let (_, swept) = self.forward(pair)?;
-        let Swept { gradient, gradients, lines } = swept;
-        Ok(Sweep { memory: self.memory_mut(), gradient, gradients, lines })
+    pub fn sweep(&mut self, pair: Pair<'_>) -> Result<(&DeviceMemory, Sweep), EngineError> {
+        let (_, sweep) = self.forward(pair)?;
+        Ok((self.memory_mut(), sweep))
     }
 
     /// Runs a pair.
@@ -167,20 +170,18 @@ impl EmulatorEngine {
     /// # Errors
     /// As [`Self::sweep`].
     pub fn differentiate(&mut self, pair: Pair<'_>) -> Result<PairRun<'_>, EngineError> {
-        let (mut places, swept) = self.forward(pair)?;
-        let Swept { gradient, gradients, lines } = swept;
+        let (mut places, sweep) = self.forward(pair)?;
         let Pair { backward: (backward, given), setting, .. } = pair;
         self.shadowed(Shadowing::Values, |engine| {
             engine.backward(backward, given, setting, &mut places)
         })?;
         let written = |of: &SweptGradient| self.returned(of.name, &places.written[of.name]);
-        let returned = gradients.iter().map(written).collect::<Result<_, _>>()?;
-        let sweep = Sweep { memory: self.memory_mut(), gradient, gradients, lines };
-        Ok(PairRun { sweep, returned })
+        let returned = sweep.gradients.iter().map(written).collect::<Result<_, _>>()?;
+        Ok(PairRun { memory: self.memory_mut(), sweep, returned })
     }
 
-    /// The forward stage and the sweep: where its arrays lie, and the gradients.
-    fn forward(&mut self, pair: Pair<'_>) -> Result<(Places, Swept), EngineError> {
+    /// The forward stage: where its arrays lie, and the sweep over it.
+    fn forward(&mut self, pair: Pair<'_>) -> Result<(Places, Sweep), EngineError> {
         let Pair { forward: (forward, inputs), backward: (backward, given), .. } = pair;
         self.begin_anew();
         self.memory_mut().follow(Some(Shadowing::TAPE.bytes()));
@@ -199,8 +200,7 @@ impl EmulatorEngine {
                 gradients.push(derivatives((port, of), &sizes, given, input, &gradient)?);
             }
         }
-        let lines = SourceLines::of(&artifact).unwrap_or_default();
-        Ok((places, Swept { gradient, gradients, lines }))
+        Ok((places, Sweep { gradient, gradients, artifact, lines: OnceCell::new() }))
     }
 
     /// The launches of the backward stage.

@@ -80,6 +80,12 @@ pub struct Parts {
     pub shares: Vec<Share>,
 }
 
+impl From<(Vec<Contribution>, Vec<Share>)> for Parts {
+    fn from((uses, shares): (Vec<Contribution>, Vec<Share>)) -> Self {
+        Self { uses, shares }
+    }
+}
+
 /// A wrong element.
 struct Wrong<'e> {
     element: &'e Element,
@@ -225,10 +231,16 @@ fn of_parts(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option<Ex
 /// lies within twice its uncertainty of what an explanation says as often as that is a part of its error.
 #[expect(clippy::cast_precision_loss, reason = "thousands of explanations")]
 fn is_surprising(wrong: &[Wrong<'_>], explanations: usize) -> bool {
-    /// The most that one element says: an f32 has 24 bits.
-    const MOST: f64 = 24.0;
-    let bits = |wrong: &Wrong<'_>| (distance(wrong.element) / 2.0).log2().clamp(0.0, MOST);
+    let bits = |Wrong { element, .. }: &Wrong<'_>| {
+        surprise((element.found - element.expected).abs(), 2.0 * element.uncertainty)
+    };
     wrong.iter().map(bits).sum::<f64>() >= (explanations.max(1) as f64).log2()
+}
+
+/// How surprising it is, in bits, that an element which is off by `error` lies within a radius of where something
+/// says. It is at most 24: an f32 has no more.
+pub(crate) fn surprise(error: f64, radius: f64) -> f64 {
+    (error / radius).log2().clamp(0.0, 24.0)
 }
 
 /// All wrong elements are the same multiple of what they must be.

@@ -4,17 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::exit::CliError;
-use splatcheck_judge::io::{read, source_tree};
+use splatcheck_judge::io::{InputError, read, source_tree};
 
 /// That `path` is a plain file that can be opened. `option` is what it was given as.
 ///
 /// # Errors
 /// Names the option and the path.
 pub fn readable_file(option: &str, path: &Path) -> Result<PathBuf, CliError> {
-    match read::expect_file(path) {
-        Ok(()) => Ok(path.to_owned()),
-        Err(why) => Err(CliError::new(format!("{option} {why}").trim_start().to_owned())),
-    }
+    read::expect_file(path).map_err(|why| refused(option, &why))?;
+    Ok(path.to_owned())
+}
+
+/// Why a file is not read, behind the option that it was given as, if it has one.
+fn refused(option: &str, why: &InputError) -> CliError {
+    CliError::new(format!("{option} {why}").trim_start().to_owned())
 }
 
 /// The text of a program or of what says how it is launched, a file of some `kind`.
@@ -48,7 +51,7 @@ fn compiled(bytes: &[u8]) -> Option<&'static str> {
 /// As [`readable_file`], and where it is no text, or too long a one.
 pub fn text(option: &str, path: &Path) -> Result<String, CliError> {
     let path = &readable_file(option, path)?;
-    read::text(path).map_err(|why| CliError::new(format!("{option} {why}").trim_start().to_owned()))
+    read::text(path).map_err(|why| refused(option, &why))
 }
 
 /// A path as it was typed: behind its option, if it has one.

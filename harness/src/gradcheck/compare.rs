@@ -93,8 +93,7 @@ impl Taped {
             let buffer = *arrays.buffers.get(name)?;
             arrays.memory.terms(buffer, element).ok()
         });
-        let (uses, shares) = terms.unwrap_or_default();
-        Parts { uses, shares }
+        terms.unwrap_or_default().into()
     }
 }
 

@@ -5,7 +5,6 @@ use splatcheck_gpu::emulator::{
 };
 use splatcheck_gpu::tensor::Tensors;
 use splatcheck_gpu::{EngineError, Setting, Stage};
-use splatcheck_judge::attribution::Parts;
 
 use super::judge::{Checked, blindness, compared};
 
@@ -27,18 +26,15 @@ pub fn check_stages(
         Err(EngineError::Device(why) | EngineError::NoEnd(why)) => return Ok(Checked::fault(why)),
         Err(error) => return Err(error),
     };
-    let PairRun { sweep, returned } = run;
-    let mut checked = Checked::beside(sweep.memory, &sweep.gradient);
+    let PairRun { memory, sweep, returned } = run;
+    let mut checked = Checked::beside(memory, &sweep.gradient);
     let doubt = blindness(&sweep.gradient);
     for (gradient, Returned { found, words }) in sweep.gradients.iter().zip(&returned) {
         let SweptGradient { name, of, shape, expected, .. } = gradient;
         let expected = expected.iter().map(|(value, own)| (*value, own + doubt));
         let mut judged = compared(name, of, words, found, expected, checked.open);
         judged.shape.clone_from(shape);
-        checked.add(judged, &|element| {
-            let (uses, shares) = sweep.parts(gradient, element);
-            Parts { uses, shares }
-        });
+        checked.add(judged, &|element| sweep.parts(memory, gradient, element).into());
     }
     Ok(checked)
 }

@@ -316,10 +316,11 @@ fn a_gradient_that_lacks_a_line_is_told_by_it() {
         }
         let pair = Pair { forward: (forward, &own), backward: (backward, &given), setting };
         let mut engine = engine(Schedule::lockstep());
-        let Ok(sweep) = engine.sweep(pair) else { continue };
+        let Ok((memory, sweep)) = engine.sweep(pair) else { continue };
         let gradient = sweep.gradients.iter().find(|one| one.name == "v_means").expect("it");
         let values = right.f32("v_means").expect("it is there");
-        let uses: Vec<_> = (0..values.len()).map(|at| sweep.parts(gradient, at).0).collect();
+        let uses: Vec<_> =
+            (0..values.len()).map(|at| sweep.parts(memory, gradient, at).0).collect();
         let Some(first) = uses.first().and_then(|uses| uses.last()) else { continue };
         let line = first.place.source.clone().expect("our kernels have lines");
         #[expect(clippy::cast_possible_truncation, reason = "an output in f32")]

@@ -4,7 +4,7 @@ use super::measured::{Measured, Part};
 use super::weighing::Weighing;
 use crate::attribution::{Element, Explained, Parts, WrongArray, explain};
 use splatcheck_gpu::emulator::{
-    EmulatorEngine, EmulatorOptions, Pair, Sweep, SweptGradient, differentiable, forward_of,
+    EmulatorEngine, EmulatorOptions, Pair, SweptGradient, differentiable, forward_of,
 };
 use splatcheck_gpu::{Setting, Stage, TensorError, Tensors};
 use std::time::Duration;
@@ -47,17 +47,21 @@ fn of_forward((stage, inputs): (Stage, &Tensors), measured: &Measured) -> Option
     let options = EmulatorOptions { time: Some(TIME), ..EmulatorOptions::default() };
     let mut engine = EmulatorEngine::open(options).ok()?;
     let pair = Pair { forward: (forward, &own), backward: (stage, &given), setting: None };
-    let sweep = engine.sweep(pair).ok()?;
+    let (memory, sweep) = engine.sweep(pair).ok()?;
     let of = |part: &Part| {
         let gradient = sweep.gradients.iter().find(|gradient| gradient.name == part.name)?;
-        explained(&sweep, gradient, part)
+        explained(part, gradient, &|element| sweep.parts(memory, gradient, element).into())
     };
     measured.parts.iter().find_map(of)
 }
 
-/// What the wrong elements of a gradient lack. All of them must have the derivative as their right value: a
+/// What the wrong elements of a gradient lack of the parts that each is made of. All of them must have the derivative as their right value: a
 /// convention that departs from it on purpose is no part of the forward kernel.
-fn explained(sweep: &Sweep<'_>, gradient: &SweptGradient, part: &Part) -> Option<Explained> {
+fn explained(
+    part: &Part,
+    gradient: &SweptGradient,
+    parts: &dyn Fn(usize) -> Parts,
+) -> Option<Explained> {
     if gradient.expected.len() != part.returned.len() {
         return None;
     }
@@ -83,8 +87,5 @@ fn explained(sweep: &Sweep<'_>, gradient: &SweptGradient, part: &Part) -> Option
         zeros: (0..part.returned.len()).filter(zeros).count(),
         wrong: &wrong,
     };
-    explain(&array, &|element| {
-        let (uses, shares) = sweep.parts(gradient, element);
-        Parts { uses, shares }
-    })
+    explain(&array, parts)
 }

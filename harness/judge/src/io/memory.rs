@@ -61,14 +61,20 @@ fn group() -> Option<u64> {
 
 /// What `ulimit -v` leaves.
 fn address_space() -> Option<u64> {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, getrlimit};
-        let most = getrlimit(Resource::As).current?;
-        let taken = kibibytes(&system_text("/proc/self/status")?, "VmSize:")?;
-        Some(most.saturating_sub(taken))
-    }
-    #[cfg(not(unix))]
+    let most = address_limit()?;
+    let taken = kibibytes(&system_text("/proc/self/status")?, "VmSize:")?;
+    Some(most.saturating_sub(taken))
+}
+
+/// The limit of this process's address space, which its children have too; `None` where there is none.
+#[cfg(target_os = "linux")]
+pub(crate) fn address_limit() -> Option<u64> {
+    use rustix::process::{Resource, getrlimit};
+    getrlimit(Resource::As).current
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn address_limit() -> Option<u64> {
     None
 }
 
