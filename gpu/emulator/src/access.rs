@@ -163,7 +163,7 @@ pub(super) fn observe(
 
 /// The bytes of a word that an access of `width` at `address` touches.
 #[inline(always)]
-fn bytes_of(address: u64, width: u32) -> u8 {
+pub(super) fn bytes_of(address: u64, width: u32) -> u8 {
     match width {
         1 => 1 << (address & 3),
         2 => 3 << (address & 2),
@@ -336,10 +336,11 @@ fn store_late(
             view.delayed.hold(space, address, held, by, &mut view.memories);
         } else {
             view.delayed.settle(space, address, by, &mut view.memories);
-            let (segment, word) = view.memories.locate(space, address, 4, 1 << lane)?;
+            let (segment, word) = view.memories.word(space, address, 1 << lane)?;
             write(segment, word, piece);
             if let (Some(cells), Some(all)) = (&mut segment.cells, beside) {
-                cells.set(word, segment.words[word], all[at]);
+                let beside = shadow::landed(cells.unchecked(word), all[at], piece.bytes);
+                cells.set(word, segment.words[word], beside);
             }
         }
     }

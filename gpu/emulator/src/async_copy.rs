@@ -6,7 +6,7 @@
 //! behind the barrier instead of before it, reads poison or races. What nobody waits for is never
 //! written.
 
-use super::access::{Outcome, View, addresses, observe};
+use super::access::{Outcome, View, addresses, bytes_of, observe};
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{AsyncCopy, SINK, Space};
 use super::lanes::{Active, LANES};
@@ -125,14 +125,18 @@ fn source(
     }
     for at in 0..read.div_ceil(4) {
         let address = address + 4 * u64::from(at);
-        let record = view.record(AccessKind::Read, None, 0xf, 1 << lane);
+        let inside = (read - 4 * at).min(4);
+        let record = view.record(AccessKind::Read, None, bytes_of(address, inside), 1 << lane);
         let thread = view.thread(record.lanes.trailing_zeros());
         let order = &mut *view.order;
-        let (segment, word) = view.memories.locate(space, address, 4, 1 << lane)?;
+        let (segment, word) = match inside {
+            4 => view.memories.locate(space, address, 4, 1 << lane)?,
+            // The last of the bytes, which are in one word.
+            _ => view.memories.locate(space, address + u64::from(inside) - 1, 1, 1 << lane)?,
+        };
         observe(segment, order, word, 1, &record, space, address)?;
         let held = (segment.words[word], segment.poison[word]);
         let (value, unknown) = view.delayed.seen(space, address, thread, held);
-        let inside = (read - 4 * at).min(4);
         let mask = u32::MAX >> (32 - 8 * inside);
         values[at as usize] = value & mask;
         poison[at as usize] = unknown & (ALL >> (4 - inside));

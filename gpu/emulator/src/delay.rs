@@ -20,6 +20,7 @@
 use super::fault::Trouble;
 use super::ir::Space;
 use super::memory::{DeviceMemory, Segment};
+use super::shadow::access::landed;
 use super::shadow::number::Word;
 
 /// Words held back of a block at most; then the oldest becomes visible.
@@ -79,11 +80,13 @@ impl Held {
 
     fn land(&self, memory: &mut Memories<'_>) {
         // The store has checked its address when it was executed.
-        if let Ok((segment, word)) = memory.locate(self.space, self.address, 4, 0) {
+        if let Ok((segment, word)) = memory.word(self.space, self.address, 0) {
             let (value, poison) = self.piece.over(segment.words[word], segment.poison[word]);
             (segment.words[word], segment.poison[word]) = (value, poison);
             if let Some(cells) = &mut segment.cells {
-                cells.set(word, value, self.beside.as_deref().copied().unwrap_or_default());
+                let beside = self.beside.as_deref().copied().unwrap_or_default();
+                let beside = landed(cells.unchecked(word), beside, self.piece.bytes);
+                cells.set(word, value, beside);
             }
         }
     }
@@ -119,6 +122,19 @@ impl Memories<'_> {
             Ok(word) => Ok((segment, word)),
             Err(kind) => Err(Trouble::new(kind, lanes)),
         }
+    }
+}
+
+impl Memories<'_> {
+    /// The memory and the word of an access whose bytes were looked at before: the last word of a buffer may have fewer
+    /// than four.
+    pub(super) fn word(
+        &mut self,
+        space: Space,
+        address: u64,
+        lanes: u32,
+    ) -> Result<(&mut Segment, usize), Box<Trouble>> {
+        self.locate(space, address & !3, 1, lanes)
     }
 }
 
@@ -168,11 +184,22 @@ impl StoreBuffer {
         all.fold(word, |(value, poison), held| held.piece.over(value, poison))
     }
 
-    /// What is beside the word at `address` as `thread` sees it, if that is on its way.
-    pub(super) fn seen_beside(&self, space: Space, address: u64, thread: Thread) -> Option<Word> {
+    /// What is beside the word at `address` as `thread` sees it, if some of that is on its way; `word` is beside it
+    /// in memory.
+    pub(super) fn seen_beside(
+        &self,
+        (space, address): (Space, u64),
+        thread: Thread,
+        word: Word,
+    ) -> Option<Word> {
         let known = |held: &&Held| held.is_at(space, address) && held.seen_by(thread);
-        let last = self.held.iter().rfind(known)?;
-        Some(last.beside.as_deref().copied().unwrap_or_default())
+        let over = |word: Option<Word>, held: &Held| {
+            let beside = held.beside.as_deref().copied().unwrap_or_default();
+            word.map(|word| landed(word, beside, held.piece.bytes))
+        };
+        let mut all = self.held.iter().filter(known).peekable();
+        all.peek()?;
+        all.fold(Some(word), over)
     }
 
     /// Lets out what `thread` sees of the word at `address`.

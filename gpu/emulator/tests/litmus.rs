@@ -2,7 +2,8 @@
 //! looked for, so that only values tell.
 
 use splatcheck_emulator::{
-    DeviceMemory, Launch, Module, Observers, Policy, Schedule, Trace, run_traced, shrink,
+    Argument, DeviceMemory, Launch, Module, Observers, Policy, Schedule, Trace, run, run_traced,
+    shrink,
 };
 
 /// Seeds of each kind of schedule.
@@ -208,4 +209,37 @@ fn blocks_begin_in_any_order_under_the_adversary_only() {
     firsts.sort_unstable();
     firsts.dedup();
     assert_eq!(firsts, (0..12).collect::<Vec<_>>(), "every block can be the first");
+}
+
+/// Bytes and numbers of 16 bits at the end of a buffer whose length is no multiple of 4 are there after the launch,
+/// also where stores wait.
+#[test]
+fn stores_to_the_last_bytes_of_a_buffer_arrive() {
+    for (kind, width) in [("b8", 1_usize), ("b16", 2)] {
+        let text = format!(
+            ".version 8.4\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 all)\n{{\n\
+             .reg .b16 %h<2>;\n.reg .b32 %r<2>;\n.reg .b64 %d<3>;\nld.param.u64 %d1, [all];\n\
+             mov.u32 %r1, %tid.x;\nmad.wide.u32 %d2, %r1, {width}, %d1;\ncvt.u16.u32 %h1, %r1;\n\
+             st.global.{kind} [%d2], %h1;\nld.global.{kind} %h1, [%d2];\nst.global.{kind} [%d2], %h1;\nret;\n}}\n"
+        );
+        let module = Module::parse(&text).expect("it is PTX");
+        for seed in 0..20 {
+            for schedule in [Schedule::random(seed), Schedule::adversarial(seed)] {
+                let mut memory = DeviceMemory::new();
+                let all = memory.allocate(7 * width);
+                let launch = Launch {
+                    grid: [1, 1, 1],
+                    block: [7, 1, 1],
+                    dynamic_shared: 0,
+                    arguments: vec![Argument::from(all)],
+                };
+                let observers = Observers::default();
+                run(&module, "k", &launch, &mut memory, &schedule, observers).expect("it runs");
+                let found = memory.read(all).expect("all was written");
+                let expected: Vec<u8> =
+                    (0..7).flat_map(|i| [i, 0].into_iter().take(width)).collect();
+                assert_eq!(found, expected, "{kind}, {:?}", schedule.policy);
+            }
+        }
+    }
 }

@@ -73,13 +73,13 @@ fn words_of(t: &Transfer) -> usize {
 /// What is beside a word, as a lane sees it.
 fn read(view: &mut View<'_>, space: Space, address: u64, lane: usize) -> Word {
     let thread = view.thread(u32::try_from(lane).unwrap_or(0));
-    if let Some(held) = view.delayed.seen_beside(space, address, thread) {
-        return held;
-    }
-    let Ok((segment, at)) = view.memories.locate(space, address, 4, 0) else { return Word::None };
+    let Ok((segment, at)) = view.memories.word(space, address, 0) else { return Word::None };
     let bits = segment.words[at];
     let Some(cells) = &segment.cells else { return Word::None };
     let (word, overwritten) = cells.get(at, bits);
+    if let Some(held) = view.delayed.seen_beside((space, address), thread, word) {
+        return held;
+    }
     if let (true, Some(journal)) = (overwritten, &mut view.journal) {
         journal.note(Loss::Overwritten);
     }
@@ -196,6 +196,25 @@ fn over(old: Word, new: Word, byte: usize, width: u8) -> Word {
     if halves == [None; 2] { Word::None } else { Word::Halves(halves) }
 }
 
+/// What is beside a word of which some bytes were stored, with `new` beside the whole of it as the thread saw it: the
+/// other half is what it is by now.
+pub(crate) fn landed(old: Word, new: Word, bytes: u8) -> Word {
+    let halves = |word| match word {
+        Word::None => Some([None; 2]),
+        Word::Halves(halves) => Some(halves),
+        Word::Narrow(low) => Some([Some(low), None]),
+        Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => None,
+    };
+    let kept = [bytes & 0b0011 == 0, bytes & 0b1100 == 0];
+    match (kept, halves(old), halves(new)) {
+        ([false, false], ..) | (_, None, _) | (_, _, None) => new,
+        ([low, high], Some(old), Some(new)) => {
+            let all = [if low { old[0] } else { new[0] }, if high { old[1] } else { new[1] }];
+            if all == [None; 2] { Word::None } else { Word::Halves(all) }
+        }
+    }
+}
+
 /// After `st` has put words into memory at once.
 #[inline(never)]
 pub(crate) fn stored_at_once(
@@ -206,7 +225,7 @@ pub(crate) fn stored_at_once(
 ) {
     let Some(beside) = &r.beside else { return };
     let words = words_of(t);
-    let Ok((segment, word)) = view.memories.locate(t.space, address & !3, 4, 0) else { return };
+    let Ok((segment, word)) = view.memories.word(t.space, address, 0) else { return };
     let values: [u32; 4] =
         std::array::from_fn(|at| segment.words.get(word + at).copied().unwrap_or(0));
     let Some(cells) = &mut segment.cells else { return };
