@@ -73,7 +73,7 @@ impl Default for EmulatorOptions {
 pub struct EmulatorEngine {
     info: DeviceInfo,
     options: EmulatorOptions,
-    programs: BTreeMap<Artifact, Program>,
+    programs: BTreeMap<(Artifact, bool), Program>,
     replaced: BTreeMap<Replaced, Program>,
     foreign: BTreeMap<Replaced, Arc<dyn ForeignProgram>>,
     /// Warp instructions of a launch on any job, and for each along the longest side of its arrays;
@@ -98,7 +98,7 @@ pub struct EmulatorEngine {
     noted: Noted,
     names: Names,
     /// The entry points of a user's program in WGSL, by name and constants.
-    entries: BTreeMap<(String, String), Program>,
+    entries: BTreeMap<(String, String, bool), Program>,
 }
 
 /// Stage and reduction of the artifacts that are not run.

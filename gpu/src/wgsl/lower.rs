@@ -70,6 +70,9 @@ pub struct Target {
     /// Whether workgroup memory holds zeros before the kernel runs, as WGSL says; else nothing, so that a
     /// kernel that relies on them is told.
     pub zeros: bool,
+    /// Whether arithmetic takes subnormal floats for zeros, and gives zeros for them. WGSL allows both ("15.7.2.
+    /// Differences from IEEE-754").
+    pub flush: bool,
 }
 
 /// Why a program cannot run on the emulator.
@@ -168,7 +171,7 @@ pub fn lower(
         shapes: Shapes::new(&module),
         usage: Usage::of(&module, &found.function),
         lines: &lines,
-        code: Code::default(),
+        code: Code::new(target.flush),
         known: Known::default(),
         globals: HashMap::new(),
         lengths: HashMap::new(),

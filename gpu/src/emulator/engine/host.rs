@@ -153,7 +153,7 @@ impl EmulatorEngine {
     /// The program is none, or there is no artifact.
     pub fn ptx(artifact: &Artifact, language: Language, lanes: u32) -> Result<String, EngineError> {
         match language {
-            Language::Wgsl => Ok(programs::lowered(artifact, lanes, None)?.ptx),
+            Language::Wgsl => Ok(programs::lowered(artifact, (lanes, false), None)?.ptx),
             Language::Ptx => {
                 let failed = |message| EngineError::Compile { kernel: artifact.file(), message };
                 Ok(artifact.ptx().map_err(|error| failed(error.to_string()))?.to_owned())

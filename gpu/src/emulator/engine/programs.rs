@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use splatcheck_emulator::{Module, WARP};
+use splatcheck_emulator::{ApproximationMode, Module, WARP};
 
 use super::{EmulatorEngine, EmulatorOptions};
 use crate::artifact::{Artifact, Channels};
@@ -27,11 +27,11 @@ pub(super) struct Program {
 
 /// The program of an artifact.
 pub(super) fn loaded<'a>(
-    programs: &'a mut BTreeMap<Artifact, Program>,
+    programs: &'a mut BTreeMap<(Artifact, bool), Program>,
     artifact: &Artifact,
     options: &EmulatorOptions,
 ) -> Result<&'a Program, EngineError> {
-    match programs.entry(*artifact) {
+    match programs.entry((*artifact, flushes(options))) {
         Entry::Occupied(loaded) => Ok(loaded.into_mut()),
         Entry::Vacant(place) => Ok(place.insert(load(artifact, options)?)),
     }
@@ -47,7 +47,7 @@ fn load(artifact: &Artifact, options: &EmulatorOptions) -> Result<Program, Engin
         }
         Language::Wgsl => {
             let PtxKernel { ptx, buffers, workgroup } =
-                lowered(artifact, lane_width, options.edit.as_ref())?;
+                lowered(artifact, (lane_width, flushes(options)), options.edit.as_ref())?;
             let entry = artifact.spec().map_or("", |row| row.text.name).to_owned();
             (ptx, entry, Some(buffers), workgroup)
         }
@@ -67,7 +67,7 @@ fn load(artifact: &Artifact, options: &EmulatorOptions) -> Result<Program, Engin
 /// [`EngineError::Compile`] where it is not WGSL or needs what the emulator does not have.
 pub(super) fn lowered(
     artifact: &Artifact,
-    lanes: u32,
+    (lanes, flush): (u32, bool),
     edit: Option<&Edit>,
 ) -> Result<PtxKernel, EngineError> {
     let failed = |message| EngineError::Compile { kernel: artifact.file(), message };
@@ -82,9 +82,18 @@ pub(super) fn lowered(
     if let Some(edit) = edit {
         source = edit.apply(&source);
     }
-    let target = Target { lanes, zeros: false };
+    let target = Target { lanes, zeros: false, flush };
     lower(&source, &files, row.text.name, &HashMap::new(), target)
         .map_err(|error| failed(error.to_string()))
+}
+
+/// Whether a run of a kernel in WGSL takes subnormal floats for zeros: with the odd seeds of a schedule, which also
+/// draw what approximate instructions give. A run that is made again has them still.
+pub(super) fn flushes(options: &EmulatorOptions) -> bool {
+    match (options.language, options.schedule.approximation) {
+        (Language::Wgsl, ApproximationMode::Perturbed(seed)) => seed % 2 == 1,
+        (Language::Ptx, _) | (_, ApproximationMode::Nearest) => false,
+    }
 }
 
 /// Lanes of the warps that subgroups are made of: a subgroup of 64 lanes is two.

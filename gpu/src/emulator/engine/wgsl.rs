@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use splatcheck_emulator::{Buffer, Launch, Module, Observers, run_traced};
 
-use super::programs::{Program, on_machine, warp_of};
+use super::programs::{Program, flushes, on_machine, warp_of};
 use super::{EmulatorEngine, followed, noticed};
 use crate::engine::EngineError;
 use crate::wgpu::{ForeignDispatch, ForeignRun};
@@ -50,11 +50,12 @@ impl EmulatorEngine {
         dispatch: &ForeignDispatch<'_>,
         buffers: &[Buffer],
     ) -> Result<(), EngineError> {
-        let key = (dispatch.entry.name.clone(), format!("{:?}", dispatch.overrides));
+        let flush = flushes(&self.options);
+        let key = (dispatch.entry.name.clone(), format!("{:?}", dispatch.overrides), flush);
         let entry = match self.entries.entry(key) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(place) => {
-                place.insert(entry(program, dispatch, self.options.lane_width)?)
+                place.insert(entry(program, dispatch, (self.options.lane_width, flush))?)
             }
         };
         let bound = entry.bindings.as_deref().unwrap_or_default();
@@ -97,11 +98,11 @@ fn failed(dispatch: &ForeignDispatch<'_>, message: String) -> EngineError {
 fn entry(
     program: &program::Program,
     dispatch: &ForeignDispatch<'_>,
-    lanes: u32,
+    (lanes, flush): (u32, bool),
 ) -> Result<Program, EngineError> {
     let files = [SourceFile { name: FILE.to_owned(), first: 1 }];
     let constants: HashMap<String, f64> = dispatch.overrides.iter().cloned().collect();
-    let (name, target) = (&dispatch.entry.name, Target { lanes, zeros: true });
+    let (name, target) = (&dispatch.entry.name, Target { lanes, zeros: true, flush });
     let lowered = lower(program.source(), &files, name, &constants, target);
     let lowered = lowered.map_err(|error: LowerError| failed(dispatch, error.to_string()))?;
     let PtxKernel { ptx, buffers, workgroup } = lowered;
@@ -196,6 +197,31 @@ mod tests {
                 assert_eq!(sorted, in_order, "every place has one invocation, seed {seed}");
             }
             assert!((4..8).contains(&moved), "{moved} of 8 seeds have another order");
+        }
+    }
+
+    /// WGSL lets a device take subnormal floats for zeros: schedules of odd seeds do, all others keep them.
+    #[test]
+    fn subnormal_floats_are_kept_or_flushed() {
+        let source = "override step: u32;\n@group(0) @binding(0) var<storage, read_write> all: array<f32>;\n\
+            @compute @workgroup_size(1) fn main() {\n\
+            let least = all[0];\n  all[1] = least * f32(step);\n  all[2] = select(0.0, 1.0, least > 0.0);\n\
+            all[3] = least;\n  all[4] = bitcast<f32>(bitcast<u32>(least) + 1u);\n}\n";
+        let (least, two) = (1_u32, 2_u32);
+        let [one, zero] = [1.0_f32, 0.0].map(f32::to_bits);
+        let kept = [least, two, one, least, two];
+        let flushed = [least, zero, zero, least, two];
+        let schedules = [
+            (Schedule::lockstep(), kept),
+            (Schedule::random(2), kept),
+            (Schedule::random(3), flushed),
+            (Schedule::adversarial(5), flushed),
+        ];
+        for (schedule, expected) in schedules {
+            let options = EmulatorOptions { schedule, ..EmulatorOptions::default() };
+            let what = format!("{:?}", options.schedule.policy);
+            let all = run_on(source, &[vec![least, 0, 0, 0, 0]], options);
+            assert_eq!(all.expect("nothing is misused")[0], expected, "{what}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The text of a kernel as it grows: registers, labels, and of each instruction the place in the WGSL that
 //! it was lowered from.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 /// A number or a truth value: in a register, or known.
@@ -55,9 +56,29 @@ pub(super) struct Code {
     /// The place that the next instruction is of.
     pub(super) at: Option<At>,
     told: Option<At>,
+    /// Whether floats are flushed.
+    flush: bool,
+}
+
+/// Instructions on f32 that PTX has with `.ftz` too.
+const FLUSHABLE: [&str; 16] = [
+    "add", "sub", "mul", "div", "fma", "min", "max", "abs", "neg", "sqrt", "rsqrt", "ex2", "lg2",
+    "sin", "cos", "setp",
+];
+
+/// The same instruction on floats that are flushed.
+fn flushing(opcode: &str) -> Cow<'_, str> {
+    let name = opcode.split('.').next().unwrap_or(opcode);
+    let stem = opcode.strip_suffix(".f32").filter(|_| FLUSHABLE.contains(&name));
+    stem.map_or(Cow::Borrowed(opcode), |stem| Cow::Owned(format!("{stem}.ftz.f32")))
 }
 
 impl Code {
+    /// No instructions yet; whether floats are to be flushed.
+    pub(super) fn new(flush: bool) -> Self {
+        Self { flush, ..Self::default() }
+    }
+
     /// One instruction.
     pub(super) fn line(&mut self, instruction: fmt::Arguments<'_>) {
         if let Some((file, line, column)) = self.at
@@ -125,6 +146,7 @@ impl Code {
     /// An instruction with this destination.
     pub(super) fn write(&mut self, opcode: &str, d: Scalar, operands: &[Scalar]) {
         let operands: Vec<String> = operands.iter().map(ToString::to_string).collect();
+        let opcode = if self.flush { flushing(opcode) } else { Cow::Borrowed(opcode) };
         self.line(format_args!("{opcode} {d}, {}", operands.join(", ")));
     }
 

@@ -13,7 +13,7 @@ use splatcheck_emulator::{
 
 use super::{LowerError, SourceFile, Target, arguments, lower};
 
-const MACHINE: Target = Target { lanes: 32, zeros: true };
+const MACHINE: Target = Target { lanes: 32, zeros: true, flush: false };
 
 /// The file that the programs of these tests are.
 fn files() -> [SourceFile; 1] {
