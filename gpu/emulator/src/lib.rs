@@ -127,8 +127,8 @@ pub use mix::mix;
 pub use parse::ParseError;
 pub use schedule::{Decision, Policy, Schedule, Trace};
 pub use shadow::{
-    Contribution, Conventions, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place,
-    Seed, ShadowError, Shadowing, Share,
+    Contribution, Conventions, Decided, Derivative, Exact, FloatType, Gradient, Loss, Lost,
+    MARKERS, Place, Seed, ShadowError, Shadowing, Share,
 };
 pub use shrink::shrink;
 pub use time_limit::TimeLimit;

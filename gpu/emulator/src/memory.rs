@@ -7,6 +7,7 @@
 use super::fault::FaultKind;
 use super::ir::Space;
 use super::race::Shadow;
+use super::shadow::FloatType;
 use super::shadow::cells::Cells;
 use super::shadow::journal::Journal;
 
@@ -34,6 +35,8 @@ pub(super) struct Segment {
     pub(super) input: Option<Box<str>>,
     /// What is beside its words, where floats are followed.
     pub(super) cells: Option<Box<Cells>>,
+    /// The type of its floats.
+    pub(super) floats: FloatType,
 }
 
 impl Segment {
@@ -48,6 +51,7 @@ impl Segment {
             atomics: Vec::new(),
             input: None,
             cells: None,
+            floats: FloatType::F32,
         }
     }
 
@@ -82,9 +86,14 @@ impl Segment {
         }
     }
 
+    /// How many bytes it has.
+    pub(super) fn byte_count(&self) -> usize {
+        usize::try_from(self.bytes).unwrap_or(usize::MAX)
+    }
+
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        bytes.truncate(usize::try_from(self.bytes).unwrap_or(usize::MAX));
+        bytes.truncate(self.byte_count());
         bytes
     }
 

@@ -7,7 +7,7 @@
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `spare`, `tape`,
 //! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `plan`, `journal` (what
 //! is kept), then what follows instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`,
-//! `rare`, `follow`, `access`, and what callers ask, `ask`.
+//! `rare`, `follow`, `access`, `elements` (of buffers), and what callers ask, `ask`.
 
 pub(super) mod access;
 mod ask;
@@ -18,6 +18,7 @@ pub(super) mod cells;
 mod conventions;
 mod decide;
 mod depart;
+mod elements;
 mod floats;
 pub(super) mod follow;
 pub(super) mod journal;
@@ -38,6 +39,7 @@ mod wides;
 pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError, Share};
 pub use calls::MARKERS;
 pub use conventions::Conventions;
+pub use elements::FloatType;
 pub use journal::{Decided, Loss, Lost, Place};
 
 /// How floats are followed.

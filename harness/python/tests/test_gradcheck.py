@@ -53,6 +53,27 @@ def test_a_right_pair_agrees():
         assert splatcheck.gradcheck(**asked(schedule=order)), order
 
 
+def test_arrays_in_half_precision_are_followed():
+    half, count = EXAMPLES / "half.ptx", 40
+    table = RANDOM.normal(size=(8, 2)).astype(np.float16)
+    x = RANDOM.random(count).astype(np.float32)
+    given = RANDOM.normal(size=(count, 2)).astype(np.float16)
+    result = splatcheck.gradcheck(
+        forward=Launch(half, "interpolate", 2, 32, ["table", "x", "y", np.int32(count)]),
+        backward=Launch(
+            half, "interpolate_backward", 2, 32, ["table", "x", "v_y", "v_table", "v_x", np.int32(count)]
+        ),
+        inputs={"table": table, "x": x},
+        outputs={"y": np.zeros((count, 2), np.float16)},
+        gradients={"y": given, "table": "v_table", "x": ("v_x", np.float32)},
+    )
+    assert result.agree, result
+    assert result.judged["v_table"].compared == 16
+    assert result.arrays["exact_y"].shape == (count, 2)
+    with pytest.raises(ValueError, match="'v_x': 'i4' is no type of gradients: expected float32 or float16"):
+        splatcheck.gradcheck(**asked(gradients={"y": GIVEN, "x": ("v_x", "i4"), "w": "v_w"}))
+
+
 def test_exact_arrays_are_those_of_the_mathematics():
     arrays = splatcheck.gradcheck(**asked()).arrays
     assert sorted(arrays) == ["exact_y", "f32_y", "gradient_w", "gradient_x", "radius_y"]

@@ -6,9 +6,9 @@ use splatcheck_emulator::{Schedule, Shadowing};
 use splatcheck_judge::attribution::{Element, Parts};
 
 use super::draw::{Case, Values};
-use super::dtype::Dtype;
+use super::dtype::{Dtype, floats_of};
 use super::judge::{Checked, Judged, TAPE, compared, lost, on_tape, open, ran, results, told};
-use super::launch::{Arrays, words_of};
+use super::launch::Arrays;
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
 
@@ -65,17 +65,17 @@ fn compared_programs(
         };
         let found = other.bytes_of(name).map_err(Stopped::Fault)?;
         let mut judged = match dtype {
-            Dtype::F32 => {
+            Dtype::Float(floats) => {
                 let exact = other.memory.exact(other.buffers[name]);
                 let wanted = one.memory.exact(one.buffers[name]);
                 let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
-                compared(name, name, &words_of(&found), &exact, wanted, checked.open)
+                compared(name, name, &floats_of(floats, &found), &exact, wanted, checked.open)
             }
             Dtype::Whole(whole) => {
                 equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))
             }
         };
-        judged.shape = shape;
+        (judged.shape, judged.dtype) = (shape, dtype);
         let terms =
             |element| terms.get_or_init(|| taped(manifest, program, case)).parts(name, element);
         checked.add(judged, &terms);
@@ -100,7 +100,8 @@ impl Taped {
 /// The launches of a program on a tape on which all floats are inputs.
 fn taped(manifest: &Manifest, program: &Program, case: &Case) -> Taped {
     let run = || -> Result<Arrays, Stopped> {
-        let floats = case.arrays.iter().filter(|(_, array)| matches!(array.values, Values::F32(_)));
+        let floats =
+            case.arrays.iter().filter(|(_, array)| matches!(array.values, Values::Floats(..)));
         let floats = floats.map(|(name, _)| name.as_str());
         let mut arrays = on_tape((manifest, program, case), floats)?;
         let tape = (Shadowing::Tape { bytes: TAPE }, &Schedule::lockstep());

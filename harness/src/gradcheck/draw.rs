@@ -5,13 +5,14 @@ mod array;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use splatcheck_emulator::FloatType;
 use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_judge::io::container::{self, Entry, Part, RawEntry};
 use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{Problem, read, write};
 use splatcheck_workloads::layout::{Expression, ExpressionError};
 
-use super::dtype::{Dtype, Whole};
+use super::dtype::{Dtype, Whole, bytes_of_floats, floats_of, rounded, stored_as};
 use super::given::{sizes_of_metadata, sizes_of_shapes};
 use super::manifest::{Manifest, Size};
 use super::npz;
@@ -62,8 +63,8 @@ pub enum CaseProblem {
 /// The numbers of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Floats.
-    F32(Vec<f32>),
+    /// Floats, all of which their type holds.
+    Floats(FloatType, Vec<f32>),
     /// Whole numbers, all of which their type holds.
     Whole(Whole, Vec<i64>),
 }
@@ -73,14 +74,19 @@ impl Values {
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         match self {
-            Self::F32(all) => all.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::Floats(floats, all) => bytes_of_floats(*floats, all),
             Self::Whole(whole, all) => whole.bytes_of(all),
         }
     }
 
+    /// Floats, each the nearest that the type holds.
+    pub(super) fn floats(floats: FloatType, all: Vec<f32>) -> Self {
+        Self::Floats(floats, all.into_iter().map(|x| rounded(floats, x)).collect())
+    }
+
     fn len(&self) -> usize {
         match self {
-            Self::F32(all) => all.len(),
+            Self::Floats(_, all) => all.len(),
             Self::Whole(_, all) => all.len(),
         }
     }
@@ -88,7 +94,7 @@ impl Values {
     /// What they are.
     pub(super) fn dtype(&self) -> Dtype {
         match self {
-            Self::F32(_) => Dtype::F32,
+            Self::Floats(floats, _) => Dtype::Float(*floats),
             Self::Whole(whole, _) => Dtype::Whole(*whole),
         }
     }
@@ -96,7 +102,7 @@ impl Values {
     /// As an array of a file.
     pub(super) fn part(&self, name: String, shape: Vec<usize>) -> Box<dyn Part> {
         let dtype = match self {
-            Self::F32(_) => safetensors::Dtype::F32,
+            Self::Floats(floats, _) => stored_as(*floats),
             Self::Whole(whole, _) => whole.stored(),
         };
         Box::new(RawEntry { name, dtype, shape, bytes: self.bytes() })
@@ -110,7 +116,14 @@ impl Values {
     ) -> Result<Self, Problem> {
         let expected: Vec<_> = shape.iter().copied().map(Some).collect();
         Ok(match dtype {
-            Dtype::F32 => Self::F32(container.need_tensor(name)?.numbers(&expected)?),
+            Dtype::Float(FloatType::F32) => {
+                let all = container.need_tensor(name)?.numbers(&expected)?;
+                Self::Floats(FloatType::F32, all)
+            }
+            Dtype::Float(floats) => {
+                let bytes = container.need(name, stored_as(floats))?.bytes(&expected)?;
+                Self::Floats(floats, floats_of(floats, bytes))
+            }
             Dtype::Whole(whole) => {
                 let bytes = container.need(name, whole.stored())?.bytes(&expected)?;
                 Self::Whole(whole, whole.numbers_of(bytes))
@@ -189,7 +202,8 @@ impl Case {
         for ((of, gradient), number) in manifest.given().zip(FIRST_GRADIENT..) {
             let shape = case.shape(of, &manifest.outputs[of].shape)?;
             let values = rng(number).values(shape.iter().product());
-            case.arrays.insert(gradient.to_owned(), Array { shape, values: Values::F32(values) });
+            let values = Values::floats(manifest.gradient_type(of), values);
+            case.arrays.insert(gradient.to_owned(), Array { shape, values });
         }
         Ok(case)
     }
@@ -311,9 +325,13 @@ impl Case {
         }
         for ((of, name), number) in manifest.given().zip(FIRST_GRADIENT..) {
             let shape = case.shape(of, &manifest.outputs[of].shape).map_err(wrong)?;
+            let floats = manifest.gradient_type(of);
             let values = match container.tensors.contains_key(name) {
-                true => Values::read(container, (name, Dtype::F32), &shape)?,
-                false => Values::F32(numbers((0, 0), number).values(shape.iter().product())),
+                true => Values::read(container, (name, Dtype::Float(floats)), &shape)?,
+                false => {
+                    let drawn = numbers((0, 0), number).values(shape.iter().product());
+                    Values::floats(floats, drawn)
+                }
             };
             case.arrays.insert(name.to_owned(), Array { shape, values });
         }

@@ -1,16 +1,25 @@
 //! What an array is made of.
 
+use std::fmt;
+
+use half::{bf16, f16};
 use serde::Deserialize;
+use splatcheck_emulator::FloatType;
 
 /// What an array is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "Name")]
 pub enum Dtype {
-    /// Floats of 32 bits.
-    #[default]
-    F32,
+    /// Floats.
+    Float(FloatType),
     /// Whole numbers.
     Whole(Whole),
+}
+
+impl Default for Dtype {
+    fn default() -> Self {
+        Self::Float(FloatType::F32)
+    }
 }
 
 /// A type of whole numbers.
@@ -31,6 +40,8 @@ pub enum Whole {
 #[serde(rename_all = "lowercase")]
 enum Name {
     F32,
+    F16,
+    Bf16,
     I32,
     U32,
     I64,
@@ -40,7 +51,9 @@ enum Name {
 impl From<Name> for Dtype {
     fn from(name: Name) -> Self {
         match name {
-            Name::F32 => Self::F32,
+            Name::F32 => Self::Float(FloatType::F32),
+            Name::F16 => Self::Float(FloatType::F16),
+            Name::Bf16 => Self::Float(FloatType::Bf16),
             Name::I32 => Self::Whole(Whole::I32),
             Name::U32 => Self::Whole(Whole::U32),
             Name::I64 => Self::Whole(Whole::I64),
@@ -49,14 +62,68 @@ impl From<Name> for Dtype {
     }
 }
 
+impl fmt::Display for Dtype {
+    /// As manifests name it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Float(FloatType::F32) => "f32",
+            Self::Float(FloatType::F16) => "f16",
+            Self::Float(FloatType::Bf16) => "bf16",
+            Self::Whole(Whole::I32) => "i32",
+            Self::Whole(Whole::U32) => "u32",
+            Self::Whole(Whole::I64) => "i64",
+            Self::Whole(Whole::U8) => "u8",
+        })
+    }
+}
+
 impl Dtype {
     /// Bytes of a number.
     #[must_use]
     pub fn bytes(self) -> usize {
         match self {
-            Self::F32 => 4,
+            Self::Float(floats) => floats.bytes(),
             Self::Whole(whole) => whole.width(),
         }
+    }
+}
+
+/// The nearest number of a type, ties to even; infinite beyond its largest.
+pub(super) fn rounded(floats: FloatType, x: f32) -> f32 {
+    match floats {
+        FloatType::F32 => x,
+        FloatType::F16 => f16::from_f32(x).to_f32(),
+        FloatType::Bf16 => bf16::from_f32(x).to_f32(),
+    }
+}
+
+/// The bytes of numbers that a type holds, little endian.
+pub(super) fn bytes_of_floats(floats: FloatType, all: &[f32]) -> Vec<u8> {
+    match floats {
+        FloatType::F32 => all.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        FloatType::F16 => all.iter().flat_map(|&x| f16::from_f32(x).to_le_bytes()).collect(),
+        FloatType::Bf16 => all.iter().flat_map(|&x| bf16::from_f32(x).to_le_bytes()).collect(),
+    }
+}
+
+/// The numbers of such bytes.
+pub(super) fn floats_of(floats: FloatType, bytes: &[u8]) -> Vec<f32> {
+    let two = || bytes.as_chunks::<2>().0.iter().copied();
+    match floats {
+        FloatType::F32 => {
+            bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
+        }
+        FloatType::F16 => two().map(|two| f16::from_le_bytes(two).to_f32()).collect(),
+        FloatType::Bf16 => two().map(|two| bf16::from_le_bytes(two).to_f32()).collect(),
+    }
+}
+
+/// The name of a type of floats in the header of a `.safetensors`.
+pub(super) fn stored_as(floats: FloatType) -> safetensors::Dtype {
+    match floats {
+        FloatType::F32 => safetensors::Dtype::F32,
+        FloatType::F16 => safetensors::Dtype::F16,
+        FloatType::Bf16 => safetensors::Dtype::BF16,
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Judged {
     pub of: String,
     /// Its shape.
     pub shape: Vec<usize>,
+    /// What it is made of.
+    pub dtype: Dtype,
     /// Elements that were compared.
     pub compared: usize,
     /// Those of them that are zero on both sides.
@@ -182,7 +184,7 @@ fn checked(
     let (mut arrays, gradient) = swept(manifest, program, case, schedule)?;
     // A kernel that adds to what nobody wrote has right derivatives and no output.
     for (of, _) in manifest.given() {
-        arrays.words(of).map_err(Stopped::Fault)?;
+        arrays.bytes_of(of).map_err(Stopped::Fault)?;
     }
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
     arrays.count();
@@ -201,11 +203,12 @@ fn checked(
     for (of, name) in manifest.returned() {
         let buffer = arrays.buffers[of];
         let derivatives = gradient.of(buffer).unwrap_or_default();
-        let words = arrays.words(name).map_err(Stopped::Fault)?;
+        let floats = arrays.floats(name, manifest.gradient_type(of)).map_err(Stopped::Fault)?;
         let exact = arrays.memory.exact(arrays.buffers[name]);
         let expected = derivatives.iter().map(|d| (d.value, d.uncertainty + doubt));
-        let mut judged = compared(name, of, &words, &exact, expected, checked.open);
+        let mut judged = compared(name, of, &floats, &exact, expected, checked.open);
         judged.shape.clone_from(&case.arrays[of].shape);
+        judged.dtype = Dtype::Float(manifest.gradient_type(of));
         checked.add(judged, &|element| {
             let memory = &arrays.memory;
             let uses = memory.contributions(&gradient, buffer, element).unwrap_or_default();
@@ -219,7 +222,7 @@ fn checked(
 /// The given gradients, by the outputs that they are of.
 fn given<'m>(manifest: &'m Manifest, case: &Case) -> Vec<(&'m str, Vec<f64>)> {
     let numbers = |(of, name): (&'m str, &'m str)| match &case.arrays[name].values {
-        Values::F32(all) => (of, all.iter().copied().map(f64::from).collect()),
+        Values::Floats(_, all) => (of, all.iter().copied().map(f64::from).collect()),
         Values::Whole(..) => (of, Vec::new()),
     };
     manifest.given().map(numbers).collect()
@@ -233,7 +236,7 @@ pub(super) fn internal(error: &dyn std::error::Error) -> Stopped {
 pub(super) fn compared(
     name: &str,
     of: &str,
-    words: &[u32],
+    floats: &[f32],
     exact: &[Exact],
     expected: impl Iterator<Item = (f64, f64)>,
     open: [u64; 2],
@@ -245,7 +248,7 @@ pub(super) fn compared(
             judged.unknown += 1;
             continue;
         }
-        let (found, float) = (exact.value, f32::from_bits(words[index]));
+        let (found, float) = (exact.value, floats[index]);
         let distance = (found - expected).abs();
         // A lane that an open comparison sent past an addition says nothing of what it left out. It is taken for
         // no more than what rounding may do to the sum; where nothing was added at all, that is not known.
@@ -318,8 +321,10 @@ pub(super) fn results<'m>(
         .iter()
         .map(|(name, output)| Ok((name.as_str(), output.dtype, case.shape(name, &output.shape)?)));
     let backward = manifest.returned().filter(|_| !manifest.backward.is_empty());
-    let gradients =
-        backward.map(|(of, name)| Ok((name, Dtype::F32, case.arrays[of].shape.clone())));
+    let gradients = backward.map(|(of, name)| {
+        let dtype = Dtype::Float(manifest.gradient_type(of));
+        Ok((name, dtype, case.arrays[of].shape.clone()))
+    });
     outputs.chain(gradients).collect()
 }
 
@@ -345,10 +350,10 @@ fn measured(
     let arrays = ran(manifest, program, case, schedule)?;
     let mut checked =
         Checked { lost: lost(&arrays.memory), open: open(&arrays.memory), ..Checked::default() };
-    let floats = results(manifest, case)?.into_iter().filter(|(_, dtype, _)| *dtype == Dtype::F32);
-    for (name, _, shape) in floats {
-        let words = match arrays.words(name) {
-            Ok(words) => words,
+    for (name, dtype, shape) in results(manifest, case)? {
+        let Dtype::Float(floats) = dtype else { continue };
+        let floats = match arrays.floats(name, floats) {
+            Ok(floats) => floats,
             Err(why) => {
                 checked.not_judged(name, shape, why);
                 continue;
@@ -356,8 +361,8 @@ fn measured(
         };
         let exact = arrays.memory.exact(arrays.buffers[name]);
         let own = exact.iter().map(|exact| (exact.value, exact.uncertainty));
-        let mut judged = compared(name, name, &words, &exact, own, [0; 2]);
-        judged.shape = shape;
+        let mut judged = compared(name, name, &floats, &exact, own, [0; 2]);
+        (judged.shape, judged.dtype) = (shape, dtype);
         checked.arrays.push(judged);
     }
     Ok(checked)
@@ -381,15 +386,13 @@ pub fn exact_arrays(
             Stopped::Fault(why) => ProgramError::Launch { kernel: "the case".to_owned(), why },
         })?;
     let mut all = Vec::new();
-    let floats = |words: Vec<u32>| -> Vec<f64> {
-        words.into_iter().map(|word| f64::from(f32::from_bits(word))).collect()
-    };
-    let names = manifest.outputs.iter().filter(|(_, output)| output.dtype == Dtype::F32);
-    for (name, output) in names {
+    for (name, output) in &manifest.outputs {
+        let Dtype::Float(floats) = output.dtype else { continue };
         let shape = case.shape(name, &output.shape)?;
         let exact = arrays.memory.exact(arrays.buffers[name]);
-        if let Ok(words) = arrays.words(name) {
-            all.push(Entry::named(format!("f32_{name}"), shape.clone(), floats(words)));
+        if let Ok(found) = arrays.floats(name, floats) {
+            let found = found.into_iter().map(f64::from).collect();
+            all.push(Entry::named(format!("f32_{name}"), shape.clone(), found));
         }
         let (values, radii) = exact.iter().map(|exact| (exact.value, exact.radius)).unzip();
         all.push(Entry::named(format!("exact_{name}"), shape.clone(), values));

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
-    Argument, Buffer, DeviceMemory, Launch as Shape, Module, Observers, RunError, Schedule,
-    Shadowing, TimeLimit, run,
+    Argument, Buffer, DeviceMemory, FloatType, Launch as Shape, Module, Observers, RunError,
+    Schedule, Shadowing, TimeLimit, run,
 };
 use splatcheck_gpu::wgsl::lower::arguments;
 use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem};
+use super::dtype::{Dtype, floats_of};
 use super::fault::{Known, told};
 use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
 use super::program::{Entry, Program, ProgramError, Stopped};
@@ -60,6 +61,7 @@ impl Arrays {
                 true => memory.upload_input(name, &bytes),
                 false => memory.upload(&bytes),
             };
+            set_floats(&mut memory, buffer, array.values.dtype());
             buffers.insert(name.clone(), buffer);
         }
         for (name, output) in &manifest.outputs {
@@ -70,13 +72,17 @@ impl Arrays {
                 Begins::Poison => memory.allocate(bytes),
                 Begins::Zeros => memory.upload(&vec![0; bytes]),
             };
+            set_floats(&mut memory, buffer, output.dtype);
             buffers.insert(name.clone(), buffer);
         }
         for (of, name) in manifest.returned() {
             let shape = case.shape(of, &manifest.inputs[of].shape)?;
-            let bytes = 4 * shape.iter().product::<usize>();
-            shapes.insert(name.to_owned(), (shape, 4));
-            buffers.insert(name.to_owned(), memory.upload(&vec![0; bytes]));
+            let floats = manifest.gradient_type(of);
+            let bytes = floats.bytes() * shape.iter().product::<usize>();
+            shapes.insert(name.to_owned(), (shape, floats.bytes()));
+            let buffer = memory.upload(&vec![0; bytes]);
+            memory.set_floats(buffer, floats);
+            buffers.insert(name.to_owned(), buffer);
         }
         Ok(Self { memory, buffers, shapes, traffic: Traffic::default() })
     }
@@ -242,15 +248,18 @@ impl Arrays {
         self.memory.read(self.buffers[name]).map_err(|error| format!("{name}: {error}"))
     }
 
-    /// The words of an array of floats.
-    pub(super) fn words(&self, name: &str) -> Result<Vec<u32>, String> {
-        Ok(words_of(&self.bytes_of(name)?))
+    /// The numbers of an array of floats.
+    pub(super) fn floats(&self, name: &str, floats: FloatType) -> Result<Vec<f32>, String> {
+        Ok(floats_of(floats, &self.bytes_of(name)?))
     }
 }
 
-/// The words of bytes.
-pub(super) fn words_of(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+/// Tells the memory of which type the floats of an array are.
+fn set_floats(memory: &mut DeviceMemory, buffer: Buffer, dtype: Dtype) {
+    match dtype {
+        Dtype::Float(floats) => memory.set_floats(buffer, floats),
+        Dtype::Whole(_) => {}
+    }
 }
 
 /// One to three sides, the others 1.

@@ -49,7 +49,7 @@ mod check;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use splatcheck_emulator::Conventions;
+use splatcheck_emulator::{Conventions, FloatType};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::toml_node;
 use splatcheck_workloads::layout::Expression;
@@ -72,7 +72,7 @@ pub struct Manifest {
     /// What they write, gradients apart.
     pub outputs: BTreeMap<String, Output>,
     /// Of an output the gradient that is given, of an input the gradient that is returned.
-    pub gradients: BTreeMap<String, String>,
+    pub gradients: BTreeMap<String, GradientName>,
     /// The forward kernel, or several launches.
     pub forward: Vec<Launch>,
     /// The backward kernel, or several launches; none where programs are compared.
@@ -133,6 +133,38 @@ pub struct Input {
     pub shape: Vec<Expression>,
     /// How it is drawn; floats without it uniformly from -1 to 1.
     pub draw: Option<Draw>,
+}
+
+/// The name of a gradient.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a name, or { name = \"v_x\", dtype = \"f32\" }")]
+pub enum GradientName {
+    /// Of the type of what it is the gradient of.
+    Name(String),
+    /// Of another type: sums in f32 of inputs in f16.
+    Typed {
+        /// The name.
+        name: String,
+        /// The type.
+        dtype: Dtype,
+    },
+}
+
+impl GradientName {
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Name(name) | Self::Typed { name, .. } => name,
+        }
+    }
+
+    pub(super) fn dtype(&self) -> Option<Dtype> {
+        match self {
+            Self::Name(_) => None,
+            Self::Typed { dtype, .. } => Some(*dtype),
+        }
+    }
 }
 
 /// How an array is drawn.
@@ -306,7 +338,7 @@ struct File {
     #[serde(default)]
     outputs: BTreeMap<String, Output>,
     #[serde(default)]
-    gradients: BTreeMap<String, String>,
+    gradients: BTreeMap<String, GradientName>,
     forward: Some<Launch>,
     backward: Option<Some<Launch>>,
     other: Option<Some<Launch>>,
@@ -344,26 +376,33 @@ impl Manifest {
 
     /// The gradients that the backward kernel returns, by the inputs that they are of.
     pub fn returned(&self) -> impl Iterator<Item = (&str, &str)> {
-        let of_input = |(of, _): &(&String, &String)| self.inputs.contains_key(*of);
-        self.gradients
-            .iter()
-            .filter(of_input)
-            .map(|(of, gradient)| (of.as_str(), gradient.as_str()))
+        let of_input = |(of, _): &(&String, &GradientName)| self.inputs.contains_key(*of);
+        self.gradients.iter().filter(of_input).map(|(of, gradient)| (of.as_str(), gradient.name()))
     }
 
     /// The gradients that it is given, by the outputs that they are of.
     pub fn given(&self) -> impl Iterator<Item = (&str, &str)> {
-        let of_output = |(of, _): &(&String, &String)| self.outputs.contains_key(*of);
-        self.gradients
-            .iter()
-            .filter(of_output)
-            .map(|(of, gradient)| (of.as_str(), gradient.as_str()))
+        let of_output = |(of, _): &(&String, &GradientName)| self.outputs.contains_key(*of);
+        self.gradients.iter().filter(of_output).map(|(of, gradient)| (of.as_str(), gradient.name()))
+    }
+
+    /// The type of the gradient of an input or output: what the manifest says, or that of what it is of.
+    #[must_use]
+    pub fn gradient_type(&self, of: &str) -> FloatType {
+        let input = self.inputs.get(of).map(|input| input.dtype);
+        let own = input.or_else(|| self.outputs.get(of).map(|output| output.dtype));
+        let said = self.gradients.get(of).and_then(GradientName::dtype);
+        match said.or(own) {
+            Some(Dtype::Float(floats)) => floats,
+            // Of whole numbers there is no gradient: the manifest was refused.
+            Some(Dtype::Whole(_)) | None => FloatType::F32,
+        }
     }
 
     /// Every array's name.
     pub fn arrays(&self) -> impl Iterator<Item = &str> {
-        let names = self.inputs.keys().chain(self.outputs.keys()).chain(self.gradients.values());
-        names.map(String::as_str)
+        let names = self.inputs.keys().chain(self.outputs.keys()).map(String::as_str);
+        names.chain(self.gradients.values().map(GradientName::name))
     }
 
     /// The launches of a program, or of the other of two.

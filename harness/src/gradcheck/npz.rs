@@ -38,7 +38,7 @@ pub(super) fn is_npz(bytes: &[u8]) -> bool {
 }
 
 /// The inputs, given gradients and sizes that a manifest names, as the bytes of a `.safetensors`. Whole numbers
-/// of any width become the manifest's where they fit; `float64` is rounded to f32.
+/// of any width become the manifest's where they fit; floats are rounded to its type.
 ///
 /// # Errors
 /// [`Problem`]: no archive, or an array that cannot be had in the manifest's type.
@@ -91,8 +91,9 @@ fn wanted(manifest: &Manifest, name: &str) -> Option<Wanted> {
     if let Some(input) = manifest.inputs.get(name) {
         return Some(Wanted::Array(input.dtype));
     }
-    if manifest.given().any(|(_, gradient)| gradient == name) {
-        return Some(Wanted::Array(Dtype::F32));
+    if let Some((of, _)) = manifest.given().find(|(_, gradient)| *gradient == name) {
+        let floats = manifest.gradient_type(of);
+        return Some(Wanted::Array(Dtype::Float(floats)));
     }
     let is_drawn = matches!(manifest.sizes.get(name), Some(Size::Range { .. }));
     (is_drawn || manifest.sweep.contains_key(name)).then_some(Wanted::Size)
@@ -130,13 +131,13 @@ impl<'a> Npy<'a> {
         let descr = value_of(header, "descr").ok_or_else(broken)?;
         let descr = descr.strip_prefix('\'').and_then(|rest| rest.split('\'').next());
         let supported =
-            "expected numbers: float32, float64, int8 to int64, uint8 to uint64 or bool";
+            "expected numbers: float16, float32, float64, int8 to int64, uint8 to uint64 or bool";
         let descr = descr.ok_or_else(|| wrong(name, "of records", supported))?;
         let mut letters = descr.chars();
         let (order, kind) = (letters.next().ok_or_else(broken)?, letters.next());
         let width = letters.as_str().parse::<usize>().ok();
         let known = |kind: &char, width: usize| match kind {
-            'f' => matches!(width, 4 | 8),
+            'f' => matches!(width, 2 | 4 | 8),
             'i' | 'u' => matches!(width, 1 | 2 | 4 | 8),
             'b' => width == 1,
             _ => false,
@@ -212,10 +213,11 @@ impl<'a> Npy<'a> {
             wrong(name, &found, &format!("expected {to}"))
         };
         Ok(match dtype {
-            Dtype::F32 if self.kind == 'f' => {
-                Values::F32(self.floats().ok_or_else(|| unfit("f32"))?).part(own, shape)
+            Dtype::Float(floats) => {
+                let all = self.floats().filter(|_| self.kind == 'f');
+                let all = all.ok_or_else(|| unfit(&format!("{floats:?}").to_lowercase()))?;
+                Values::floats(floats, all).part(own, shape)
             }
-            Dtype::F32 => return Err(unfit("f32")),
             Dtype::Whole(whole) => {
                 let all = self.integers().filter(|all| all.iter().all(|&one| whole.holds(one)));
                 let all = all.ok_or_else(|| unfit(&format!("{whole:?}").to_lowercase()))?;
@@ -228,8 +230,10 @@ impl<'a> Npy<'a> {
     fn floats(&self) -> Option<Vec<f32>> {
         let one = |bytes: [u8; 8]| {
             let [a, b, c, d, ..] = bytes;
-            if self.width == 4 {
-                return Some(f32::from_le_bytes([a, b, c, d]));
+            match self.width {
+                2 => return Some(half::f16::from_le_bytes([a, b]).to_f32()),
+                4 => return Some(f32::from_le_bytes([a, b, c, d])),
+                _ => {}
             }
             let wide = f64::from_le_bytes(bytes);
             #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest")]

@@ -67,8 +67,8 @@ pub fn smaller(
 
 /// The array with ones for all floats; `None` for one that has no floats, or only ones.
 fn ones(array: &Array) -> Option<Array> {
-    let Values::F32(all) = &array.values else { return None };
+    let Values::Floats(floats, all) = &array.values else { return None };
     let is_one = |x: &f32| x.to_bits() == 1.0_f32.to_bits();
-    let values = Values::F32(vec![1.0; all.len()]);
+    let values = Values::Floats(*floats, vec![1.0; all.len()]);
     (!all.iter().all(is_one)).then(|| Array { shape: array.shape.clone(), values })
 }

@@ -32,7 +32,8 @@ pub fn check_stages(
     for (gradient, Returned { found, words }) in sweep.gradients.iter().zip(&returned) {
         let SweptGradient { name, of, shape, expected, .. } = gradient;
         let expected = expected.iter().map(|(value, own)| (*value, own + doubt));
-        let mut judged = compared(name, of, words, found, expected, checked.open);
+        let floats: Vec<f32> = words.iter().copied().map(f32::from_bits).collect();
+        let mut judged = compared(name, of, &floats, found, expected, checked.open);
         judged.shape.clone_from(shape);
         checked.add(judged, &|element| sweep.parts(memory, gradient, element).into());
     }

@@ -41,7 +41,7 @@ pub(super) fn files(name: &str, text: &str) -> Result<Vec<File>, ProgramError> {
     let own = Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let sources = [SourceFile { name: own, first: 1 }];
     let file = |entry: &program::Entry| {
-        let target = Target { lanes: LANES, zeros: true };
+        let target = Target { lanes: LANES, zeros: true, flush: false };
         let (ptx, bindings) = match lower(text, &sources, &entry.name, &HashMap::new(), target) {
             Err(error) => (Err(error.to_string()), None),
             Ok(kernel) => {

@@ -5,22 +5,21 @@ use std::collections::BTreeMap;
 use super::super::fault::LaunchError;
 use super::super::ir::Kernel;
 use super::super::lanes::Bits;
-use super::super::memory::{Buffer, DeviceMemory, Segment};
+use super::super::memory::{Buffer, DeviceMemory};
 use super::Shadowing;
-use super::bits::power_of_two;
-use super::cells::Cells;
 use super::conventions::Conventions;
+use super::elements::FloatType;
 use super::journal::{Decided, Journal, Lost, Place};
-use super::number::{Shadow, UNRECORDED, Word, depends, up};
+use super::number::{Shadow, UNRECORDED, Word, depends};
 use super::sweep::Adjoints;
 use super::tape::Makers;
 
-/// What is known of an element beside its f32.
+/// What is known of an element beside its float.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exact {
     /// The value of the same operations in real arithmetic.
     pub value: f64,
-    /// How far a conforming f32 execution may be from it.
+    /// How far a conforming execution may be from it.
     pub radius: f64,
     /// How far the value is uncertain: infinite where a number was lost on the way, so that nothing is
     /// known.
@@ -36,7 +35,7 @@ pub struct Derivative {
     pub uncertainty: f64,
 }
 
-/// The given gradient of an output: one number for each of its words.
+/// The given gradient of an output: one number for each of its elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed<'s> {
     /// The output.
@@ -92,16 +91,16 @@ pub enum ShadowError {
         "no launch on this memory was followed with a tape: set Observers::shadow to Shadowing::Tape"
     )]
     NoTape,
-    /// Not as many numbers as words.
-    #[error("{found} numbers for a buffer of {words} words")]
+    /// Not as many numbers as elements.
+    #[error("{found} numbers for a buffer of {elements} elements")]
     Length {
-        /// Words of the buffer.
-        words: usize,
+        /// Elements of the buffer.
+        elements: usize,
         /// Numbers given.
         found: usize,
     },
-    /// A value that the f32 beside it is not the rounding of.
-    #[error("the value {value} of element {element} is not what its f32 was rounded from")]
+    /// A value that the float beside it is not the rounding of.
+    #[error("the value {value} of element {element} is not what its float was rounded from")]
     Value {
         /// The element.
         element: usize,
@@ -127,7 +126,7 @@ impl DeviceMemory {
         };
         let mut journal = self.journal.take().unwrap_or_else(|| Box::new(Journal::new(tape)));
         for segment in self.segments_mut() {
-            cells_of(segment);
+            segment.cells_mut();
         }
         match tape {
             Some(bytes) => journal.with_tape(bytes),
@@ -168,46 +167,40 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// Gives the words of a buffer exact values, of which they are the roundings to f32. Without it they are
-    /// what their f32 are.
+    /// Says of which type a buffer's floats are; f32 if nobody says it.
+    pub fn set_floats(&mut self, buffer: Buffer, floats: FloatType) {
+        if let Some(segment) = self.segment_of(buffer) {
+            segment.floats = floats;
+        }
+    }
+
+    /// Gives the elements of a buffer exact values, of which they are the roundings. Without it they are what their
+    /// floats are.
     ///
     /// # Errors
-    /// Not as many values as words, or a value that is not within half a unit in the last place of its f32.
+    /// Not as many values as elements, or a value that is not within half a unit in the last place of its float.
     pub fn set_exact(&mut self, buffer: Buffer, values: &[f64]) -> Result<(), ShadowError> {
         let Some(segment) = self.segment_of(buffer) else { return Ok(()) };
-        let words = segment.words.len();
-        if values.len() != words {
-            return Err(ShadowError::Length { words, found: values.len() });
+        let elements = segment.elements();
+        if values.len() != elements {
+            return Err(ShadowError::Length { elements, found: values.len() });
         }
         for (element, &value) in values.iter().enumerate() {
-            let bits = segment.words[element];
-            let single = f32::from_bits(bits);
-            let half_unit = 0.5 * f64::from(single.abs().next_up() - single.abs());
-            let distance = (f64::from(single) - value).abs();
-            if !(distance <= half_unit) {
+            if !segment.put_exact(element, value) {
                 return Err(ShadowError::Value { element, value: value.to_string() });
             }
-            let shadow = Shadow { x: value, r: up(distance), c: 0.0, n: UNRECORDED };
-            cells_of(segment).set(element, bits, Word::Float(shadow));
         }
         Ok(())
     }
 
-    /// A host has made the words of a buffer from exact ones: each may be half a unit in its last place
+    /// A host has made the elements of a buffer from exact ones: each may be half a unit in its last place
     /// from what it stands for.
     pub fn set_rounded(&mut self, buffer: Buffer) {
         let Some(segment) = self.segment_of(buffer) else { return };
-        for element in 0..segment.words.len() {
-            let bits = segment.words[element];
-            let single = f32::from_bits(bits);
-            let half_unit = up(0.5 * f64::from(single.abs().next_up() - single.abs()));
-            let shadow = Shadow { r: half_unit, c: half_unit, ..Shadow::single(bits) };
-            let beside = if single.is_finite() { Word::Float(shadow) } else { Word::None };
-            cells_of(segment).set(element, bits, beside);
-        }
+        (0..segment.elements()).for_each(|element| segment.put_rounded(element));
     }
 
-    /// Makes the words of a buffer inputs of the tape: [`gradient`](Self::gradient) then has their
+    /// Makes the elements of a buffer inputs of the tape: [`gradient`](Self::gradient) then has their
     /// derivatives. They keep exact values that they were given before.
     ///
     /// # Errors
@@ -220,13 +213,12 @@ impl DeviceMemory {
             (Some(_), None) => Ok(()),
             (Some(tape), Some(segment)) => {
                 let shadows: Vec<Shadow> =
-                    (0..segment.words.len()).map(|at| shadow_of(segment, at)).collect();
+                    (0..segment.elements()).map(|at| segment.beside(at)).collect();
                 let (x, c): (Vec<_>, Vec<_>) =
                     shadows.iter().map(|shadow| (shadow.x, shadow.c)).unzip();
                 let first = tape.input(buffer.index(), &x, &c);
                 for (at, (shadow, n)) in shadows.into_iter().zip(first..).enumerate() {
-                    let bits = segment.words[at];
-                    cells_of(segment).set(at, bits, Word::Float(Shadow { n, ..shadow }));
+                    segment.put(at, Some(Shadow { n, ..shadow }));
                 }
                 Ok(())
             }
@@ -252,39 +244,39 @@ impl DeviceMemory {
                 all.into_iter().enumerate().filter_map(|(at, word)| Some((at, word?)))
             {
                 target.poison[at] = poison;
-                cells_of(target).set(at, bits, beside);
+                target.cells_mut().set(at, bits, beside);
             }
         }
         to
     }
 
-    /// What is known of each word of a buffer as an f32.
+    /// What is known of each element of a buffer.
     #[must_use]
     pub fn exact(&self, buffer: Buffer) -> Vec<Exact> {
         let Some(segment) = self.segment_at(buffer) else { return Vec::new() };
         let exact = |at| {
-            let Shadow { x, r, c, .. } = shadow_of(segment, at);
+            let Shadow { x, r, c, .. } = segment.beside(at);
             Exact { value: x, radius: f64::from(r), uncertainty: f64::from(c) }
         };
-        (0..segment.words.len()).map(exact).collect()
+        (0..segment.elements()).map(exact).collect()
     }
 
     /// Sweeps back from outputs to all inputs.
     ///
     /// # Errors
-    /// There is no tape, or a seed has not as many numbers as its output has words.
+    /// There is no tape, or a seed has not as many numbers as its output has elements.
     pub fn gradient(&self, seeds: &[Seed<'_>]) -> Result<Gradient, ShadowError> {
         let journal = self.journal.as_deref().ok_or(ShadowError::NoTape)?;
         let tape = journal.tape.as_ref().ok_or(ShadowError::NoTape)?;
         let (mut nodes, mut unknown) = (Vec::new(), Vec::new());
         for seed in seeds {
             let Some(segment) = self.segment_at(seed.output) else { continue };
-            let (words, found) = (segment.words.len(), seed.gradient.len());
-            if words != found {
-                return Err(ShadowError::Length { words, found });
+            let (elements, found) = (segment.elements(), seed.gradient.len());
+            if elements != found {
+                return Err(ShadowError::Length { elements, found });
             }
             for (at, &derivative) in seed.gradient.iter().enumerate() {
-                let (shadow, factor) = factored(segment, at);
+                let (shadow, factor) = segment.factored(at);
                 nodes.push((shadow.n, derivative * factor));
                 if derivative != 0.0 && shadow.n == UNRECORDED && shadow.c == f32::INFINITY {
                     unknown.push((seed.output, at));
@@ -322,7 +314,7 @@ impl DeviceMemory {
         Ok(named.collect())
     }
 
-    /// What a word is the sum of: by the instructions that add, in the order of the launches, and by the threads
+    /// What an element is the sum of: by the instructions that add, in the order of the launches, and by the threads
     /// whose terms they are. Nothing where it was computed from no input ([`differentiate`](Self::differentiate)).
     ///
     /// # Errors
@@ -334,8 +326,8 @@ impl DeviceMemory {
     ) -> Result<(Vec<Contribution>, Vec<Share>), ShadowError> {
         let journal = self.journal.as_deref().ok_or(ShadowError::NoTape)?;
         let tape = journal.tape.as_ref().ok_or(ShadowError::NoTape)?;
-        let segment = self.segment_at(output).filter(|all| element < all.words.len());
-        let node = segment.map(|segment| shadow_of(segment, element).n);
+        let segment = self.segment_at(output).filter(|all| element < all.elements());
+        let node = segment.map(|segment| segment.beside(element).n);
         let terms = node.filter(|&n| depends(n)).map_or_else(Vec::new, |n| tape.terms(n));
         let mut by_place = BTreeMap::new();
         for term in &terms {
@@ -395,7 +387,7 @@ impl DeviceMemory {
 }
 
 impl Gradient {
-    /// The derivatives by the words of an input; `None` for a buffer that is none.
+    /// The derivatives by the elements of an input; `None` for a buffer that is none.
     #[must_use]
     pub fn of(&self, input: Buffer) -> Option<Vec<Derivative>> {
         let (_, first, count) = self.inputs.iter().rfind(|(buffer, ..)| *buffer == input)?;
@@ -421,34 +413,5 @@ fn share(journal: &Journal, makers: Makers, value: f64) -> Share {
         warp: makers.warp,
         lane: Bits(makers.lanes).next().and_then(|lane| u32::try_from(lane).ok()),
         value,
-    }
-}
-
-/// The cells of a segment, made if there are none.
-fn cells_of(segment: &mut Segment) -> &mut Cells {
-    segment.cells.get_or_insert_with(Box::default)
-}
-
-/// A word as an f32. What is none any more, though it came from one, is uncertain without bound.
-fn shadow_of(segment: &Segment, at: usize) -> Shadow {
-    let (shadow, factor) = factored(segment, at);
-    let [r, c] = [shadow.r, shadow.c].map(|radius| up(f64::from(radius) * factor.abs()));
-    Shadow { x: shadow.x * factor, r, c, n: shadow.n }
-}
-
-/// The float that a word came from, and the factor between both.
-fn factored(segment: &Segment, at: usize) -> (Shadow, f64) {
-    let bits = segment.words[at];
-    let single = Shadow::single(bits);
-    let unknown = (Shadow { c: f32::INFINITY, ..single }, 1.0);
-    let Some(cells) = &segment.cells else { return (single, 1.0) };
-    match cells.get(at, bits) {
-        (Word::None, false) => (single, 1.0),
-        (Word::Float(shadow), _) => (shadow, 1.0),
-        (Word::Refers(source), _) => {
-            power_of_two(source.bits, bits).map_or(unknown, |factor| (source.shadow, factor))
-        }
-        (Word::None, true)
-        | (Word::Narrow(_) | Word::Halves(_) | Word::Count(_) | Word::Part(_), _) => unknown,
     }
 }

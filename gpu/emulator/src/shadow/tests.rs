@@ -4,6 +4,7 @@ mod atomics;
 mod bits;
 mod conventions;
 mod decisions;
+mod elements;
 mod functions;
 mod gradients;
 mod places;

@@ -129,14 +129,14 @@ def gradcheck(
 
     Args:
         forward, backward: a launch each, or several that follow each other.
-        inputs: what the kernels read, by name: float32, int32, uint32, int64, uint8 or bool, numpy or anything with
+        inputs: what the kernels read, by name: float32, float16, int32, uint32, int64, uint8 or bool, numpy or anything with
             ``__dlpack__`` or ``__array__`` in the processor's memory. With a manifest the arrays that are not there are drawn, and a
             path is a case that :meth:`Checked.save` or the command wrote.
         outputs: what the forward kernel writes, by name, and arrays that launches share: a shape, of float32 that
             was never written, or an array of zeros, as which it then begins.
         gradients: of an output the gradient that backward is given: an array, which has the name ``v_OUTPUT``, or a
             name, which is then among the inputs, or drawn. Of an input the name of the gradient that backward
-            returns, which begins as zeros.
+            returns, which begins as zeros; ``("v_x", np.float32)`` if its type is not that of the input.
         manifest: a manifest's path, in the place of launches, outputs and gradients.
         ptx: the kernels of the manifest, in the place of the files that it names.
         sizes: sizes that the manifest draws. Those that stand alone in a shape follow from the inputs.
@@ -282,16 +282,18 @@ def _inputs(inputs: Any, outputs: Any) -> dict[str, np.ndarray]:
     return arrays_of(inputs)
 
 
-def _gradients(inputs: Any, outputs: Any, gradients: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays that are given, with given gradients among them, and the names of all gradients."""
+def _gradients(inputs: Any, outputs: Any, gradients: Any) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, Any]]]:
+    """The arrays that are given, with given gradients among them, and the names and types of all gradients."""
     arrays = _inputs(inputs, outputs)
     if not isinstance(gradients, Mapping):
         kind = type(gradients).__name__
         raise ValueError(f"gradients are of type {kind}: expected a dict, as {{'y': v_y, 'x': 'v_x'}}")
-    named = {}
+    named: dict[str, tuple[str, Any]] = {}
     for key, gradient in gradients.items():
         of = expect_text("gradients", key)
-        name = named[of] = expect_text("gradients", gradient) if isinstance(gradient, str) else f"v_{of}"
+        gradient, dtype = gradient if isinstance(gradient, tuple) and len(gradient) == 2 else (gradient, None)
+        name = expect_text("gradients", gradient) if isinstance(gradient, str) else f"v_{of}"
+        named[of] = (name, dtype)
         if isinstance(gradient, str):
             continue
         if of in arrays:
@@ -299,7 +301,8 @@ def _gradients(inputs: Any, outputs: Any, gradients: Any) -> tuple[dict[str, np.
         if name in arrays:
             raise ValueError(f"gradients: '{name}' is an input too: give the gradient of '{of}' once")
         arrays[name] = to_array("gradient", name, gradient)
-    returned = [name for of, name in named.items() if of in arrays and name in arrays]
+        named[of] = (name, arrays[name].dtype)
+    returned = [name for of, (name, _) in named.items() if of in arrays and name in arrays]
     if returned:
         raise ValueError(f"gradients: '{returned[0]}' is an input: backward returns it, and it begins as zeros")
     return arrays, named

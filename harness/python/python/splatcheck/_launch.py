@@ -27,7 +27,14 @@ _NUMBERS = {
     "float32": "f32",
     "float64": "f64",
 }
-_DTYPES = {"float32": "f32", "int32": "i32", "uint32": "u32", "int64": "i64", "uint8": "u8"}
+_DTYPES = {
+    "float32": "f32",
+    "float16": "f16",
+    "int32": "i32",
+    "uint32": "u32",
+    "int64": "i64",
+    "uint8": "u8",
+}
 
 
 @dataclass(frozen=True)
@@ -146,32 +153,44 @@ def to_array(role: str, name: str, value: Any) -> np.ndarray:
     if array.dtype == np.bool_:
         array = array.view(np.uint8)
     if array.dtype.name not in _DTYPES:
-        known = "float32, int32, uint32, int64, uint8 or bool"
+        known = "float32, float16, int32, uint32, int64, uint8 or bool"
         raise ValueError(f"{role} '{name}' is of type {array.dtype.name}: expected {known}")
     # Of any layout and order of bytes; a number by itself would get a dimension.
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
 
 
 def manifest_of(
-    inputs: dict[str, np.ndarray], outputs: Any, gradients: dict[str, str], tables: dict[str, str]
+    inputs: dict[str, np.ndarray], outputs: Any, gradients: dict[str, tuple[str, Any]], tables: dict[str, str]
 ) -> str:
-    """The manifest of arrays and launches; given gradients may be among the inputs."""
+    """The manifest of arrays and launches; given gradients may be among the inputs. A gradient has a name and a type,
+    or None, with which it has that of what it is of."""
     if not isinstance(outputs, Mapping):
         raise ValueError(f"outputs are of type {_type(outputs)}: expected a dict of shapes, or of arrays of zeros")
     read = {}
+    given = {name for name, _ in gradients.values()}
     for name, array in inputs.items():
-        if name not in gradients.values():
+        if name not in given:
             fields = {"dtype": _string(_DTYPES[array.dtype.name]), "shape": str(list(array.shape))}
             # Whole numbers must say how they are drawn, which these are not.
-            read[name] = _table(fields | ({} if fields["dtype"] == '"f32"' else {"draw": "{ value = 0 }"}))
+            read[name] = _table(fields | ({} if array.dtype.kind == "f" else {"draw": "{ value = 0 }"}))
     written = {expect_text("outputs", name): _output(name, value) for name, value in outputs.items()}
     all_ = {
         "inputs": _table(read),
         "outputs": _table(written),
-        "gradients": _table({of: _string(name) for of, name in gradients.items()}),
+        "gradients": _table({of: _gradient(name, dtype) for of, (name, dtype) in gradients.items()}),
         **tables,
     }
     return "".join(f"{name} = {table}\n" for name, table in all_.items())
+
+
+def _gradient(name: str, dtype: Any) -> str:
+    if dtype is None:
+        return _string(name)
+    try:
+        kind = {"float32": "f32", "float16": "f16"}[np.dtype(dtype).name]
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"gradient '{name}': {dtype!r} is no type of gradients: expected float32 or float16") from error
+    return _table({"name": _string(name), "dtype": _string(kind)})
 
 
 def _output(name: str, value: Any) -> str:

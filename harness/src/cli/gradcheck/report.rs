@@ -186,8 +186,9 @@ fn line(question: Question, judged: &Judged, element: &Element) -> String {
         String::new()
     };
     format!(
-        "  {place} is {found:e} in real arithmetic ({float:e} in f32), {expected_words} {expected:e}: \
-         the distance is {distance:.3e}{times}\n"
+        "  {place} is {found:e} in real arithmetic ({float:e} in {}), {expected_words} {expected:e}: \
+         the distance is {distance:.3e}{times}\n",
+        judged.dtype
     )
 }
 

@@ -1,5 +1,6 @@
 //! The numbers of one array, as its `draw` says.
 
+use splatcheck_emulator::FloatType;
 use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_reference::arithmetic::{exp, ln};
 use splatcheck_workloads::layout::Expression;
@@ -22,19 +23,26 @@ impl Case {
         let ends = |ends: &[Expression; 2]| -> Result<[f64; 2], CaseProblem> {
             Ok([self.float(&place, &ends[0])?, self.float(&place, &ends[1])?])
         };
+        let floats = match dtype {
+            Dtype::Float(floats) => floats,
+            // None of these draws is of whole numbers.
+            Dtype::Whole(_) => FloatType::F32,
+        };
         #[expect(clippy::cast_possible_truncation, reason = "rounded to the array's type")]
-        let floats = |one: &mut dyn FnMut() -> f64| (0..count).map(|_| one() as f32).collect();
+        let drawn = |one: &mut dyn FnMut() -> f64| {
+            Ok(Values::floats(floats, (0..count).map(|_| one() as f32).collect()))
+        };
         let whole = |all: Vec<i64>| integers(&place, dtype, all);
         match draw {
-            None => Ok(Values::F32(rng.values(count))),
+            None => Ok(Values::floats(floats, rng.values(count))),
             Some(Draw::Uniform(both)) => {
                 let [low, high] = ends(both)?;
-                Ok(Values::F32(floats(&mut || low + (high - low) * unit(rng))))
+                drawn(&mut || low + (high - low) * unit(rng))
             }
             Some(Draw::Normal(both)) => {
                 let [mean, deviation] = ends(both)?;
                 let mut normal = || (0..12).map(|_| unit(rng)).sum::<f64>() - 6.0;
-                Ok(Values::F32(floats(&mut || mean + deviation * normal())))
+                drawn(&mut || mean + deviation * normal())
             }
             Some(Draw::LogUniform(both)) => {
                 let [low, high] = ends(both)?;
@@ -44,7 +52,7 @@ impl Case {
                     return Err(CaseProblem::Value { place, value, advice });
                 }
                 let (low, high) = (ln(low), ln(high));
-                Ok(Values::F32(floats(&mut || exp(low + (high - low) * unit(rng)))))
+                drawn(&mut || exp(low + (high - low) * unit(rng)))
             }
             Some(Draw::Below(end)) => {
                 let end = positive(&place, self.integer(&place, end)?)?;
@@ -60,9 +68,9 @@ impl Case {
                 rng.shuffle(&mut all);
                 whole(all)
             }
-            Some(Draw::Value(value)) if dtype == Dtype::F32 => {
+            Some(Draw::Value(value)) if matches!(dtype, Dtype::Float(_)) => {
                 let value = self.float(&place, value)?;
-                Ok(Values::F32(floats(&mut || value)))
+                drawn(&mut || value)
             }
             Some(Draw::Value(value)) => whole(vec![self.integer(&place, value)?; count]),
         }
@@ -108,7 +116,7 @@ fn offsets(
 /// Whole numbers in the type of an array; of one of floats, which none of these draws is of, in u32.
 fn integers(place: &str, dtype: Dtype, all: Vec<i64>) -> Result<Values, CaseProblem> {
     let whole = match dtype {
-        Dtype::F32 => Whole::U32,
+        Dtype::Float(_) => Whole::U32,
         Dtype::Whole(whole) => whole,
     };
     match all.iter().find(|&&value| !whole.holds(value)) {

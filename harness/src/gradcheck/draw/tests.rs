@@ -11,7 +11,7 @@ fn manifest(draw: &str, dtype: &str) -> Manifest {
 
 fn numbers(array: &Array) -> Vec<f64> {
     match &array.values {
-        Values::F32(all) => all.iter().map(|&x| x.into()).collect(),
+        Values::Floats(_, all) => all.iter().map(|&x| x.into()).collect(),
         Values::Whole(_, all) => all.iter().map(|&x| x as f64).collect(),
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::gradcheck::{Values, Whole};
+use splatcheck_emulator::FloatType;
 use splatcheck_judge::io::container::{Entry, Part, encode_parts};
 
 fn manifest() -> Manifest {
@@ -27,7 +28,7 @@ fn sizes_are_those_of_the_arrays_and_the_rest_is_drawn() {
     let a = Entry::new("a", vec![3, 2], vec![1.5_f32; 6]);
     let case = given(&bytes(&[], &[&a]), 4).expect("it fits");
     assert_eq!((case.sizes["N"], case.sizes["M"]), (3, 4), "N of a, and what follows");
-    assert_eq!(case.arrays["a"].values, Values::F32(vec![1.5; 6]), "as given");
+    assert_eq!(case.arrays["a"].values, Values::Floats(FloatType::F32, vec![1.5; 6]), "as given");
     assert_eq!(case.arrays["i"].shape, [4], "drawn for this size");
     assert_eq!(case.arrays["v_y"].shape, [3], "and the given gradient");
     let i = Entry::new("i", vec![6], vec![-1_i32; 6]);

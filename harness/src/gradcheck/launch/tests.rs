@@ -28,13 +28,13 @@ fn manifest(parameter: &str, ptx: &str) -> Manifest {
 }
 
 /// What one run of the kernel writes, its text under each of these names.
-fn ran(manifest: &Manifest, files: &[&str]) -> Result<Vec<u32>, Stopped> {
+fn ran(manifest: &Manifest, files: &[&str]) -> Result<Vec<f32>, Stopped> {
     let case = Case::drawn(manifest, (0, 0), &BTreeMap::new())?;
     let program = Program::new(files.iter().map(|file| (*file, COPY)), [])?;
     let mut arrays = Arrays::new(manifest, &program, &case)?;
     let how = (Shadowing::Values, &Schedule::lockstep());
     arrays.launch((&program, &case), &manifest.forward, how)?;
-    arrays.words("y").map_err(Stopped::Fault)
+    arrays.floats("y", FloatType::F32).map_err(Stopped::Fault)
 }
 
 fn refused(parameter: &str, ptx: &str, files: &[&str]) -> String {
@@ -68,7 +68,7 @@ fn fields_lie_as_in_c() {
 #[test]
 fn a_kernel_reads_its_structure() {
     let fields = "{ struct = [{ u32 = 0 }, \"y\", { null = true }, { f32 = 2.5 }, { u8 = 1 }, { i64 = 0 }] }";
-    assert_eq!(ran(&manifest(fields, ""), &["one.ptx"]), Ok(vec![2.5_f32.to_bits()]), "a number");
+    assert_eq!(ran(&manifest(fields, ""), &["one.ptx"]), Ok(vec![2.5]), "a number");
     let said = refused(FIELDS, "", &["one.ptx"]);
     assert!(said.contains("has parameters of [40] bytes, the manifest gives [32]"), "{said}");
     let said = refused("{ struct = [\"y\", { u8 = 256 }] }", "", &["one.ptx"]);
@@ -80,7 +80,7 @@ fn a_launch_may_name_the_file_of_its_kernel() {
     let fields = "{ struct = [{ u32 = 0 }, \"y\", { null = true }, { f32 = 2.5 }, { i64 = 0 }] }";
     let two = ["folder/one.ptx", "two.ptx"];
     let one = manifest(fields, "ptx = \"one.ptx\"\n");
-    assert_eq!(ran(&one, &two), Ok(vec![2.5_f32.to_bits()]), "of two that are named copy");
+    assert_eq!(ran(&one, &two), Ok(vec![2.5]), "of two that are named copy");
     let said = refused(fields, "", &two);
     assert!(said.contains("copy"), "which of them: {said}");
     let said = refused(fields, "ptx = \"three.ptx\"\n", &two);

@@ -58,7 +58,7 @@ impl Manifest {
             let dtype = dtype.or_else(|| self.outputs.get(of).map(|output| output.dtype));
             let place = format!("[gradients], {of}");
             match dtype {
-                Some(Dtype::F32) => {}
+                Some(Dtype::Float(_)) => {}
                 None => {
                     let advice = format!("expected one of [inputs] or [outputs]: {}", self.known());
                     return Err(Problem::new(place, "no array", advice));
@@ -67,6 +67,13 @@ impl Manifest {
                     let advice = "whole numbers have no derivative, leave it out";
                     return Err(Problem::new(place, "an array of whole numbers", advice));
                 }
+            }
+        }
+        for (of, gradient) in &self.gradients {
+            if let Some(Dtype::Whole(_)) = gradient.dtype() {
+                let place = format!("[gradients], {of}");
+                let advice = "give f32, f16 or bf16";
+                return Err(Problem::new(place, "a gradient of whole numbers", advice));
             }
         }
         if self.backward.is_empty() {
@@ -87,7 +94,7 @@ impl Manifest {
             let place = || format!("[inputs.{name}]");
             match (input.dtype, &input.draw) {
                 (
-                    Dtype::F32,
+                    Dtype::Float(_),
                     None | Some(Draw::Uniform(_) | Draw::Normal(_) | Draw::LogUniform(_)),
                 )
                 | (_, Some(Draw::Value(_)))
@@ -99,7 +106,10 @@ impl Manifest {
                     let advice = "write permutation = true, or another draw";
                     return Err(Problem::new(place(), "permutation = false", advice));
                 }
-                (Dtype::F32, Some(Draw::Below(_) | Draw::Offsets(_) | Draw::Permutation(true))) => {
+                (
+                    Dtype::Float(_),
+                    Some(Draw::Below(_) | Draw::Offsets(_) | Draw::Permutation(true)),
+                ) => {
                     let advice =
                         "give dtype = \"i32\" (u32, i64, u8), or draw = { uniform = [-1.0, 1.0] }";
                     return Err(Problem::new(

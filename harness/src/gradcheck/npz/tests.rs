@@ -5,6 +5,7 @@ use zip::write::SimpleFileOptions;
 
 use super::*;
 use crate::gradcheck::{Case, Whole};
+use splatcheck_emulator::FloatType;
 
 fn manifest() -> Manifest {
     let text = "[sizes]\nN = { from = 1, to = 9 }\nK = { from = 1, to = 9 }\n[inputs]\na = { shape = [\"N\", 2] }\n\
@@ -52,7 +53,7 @@ fn arrays_come_in_the_types_and_order_of_the_manifest() {
         ("other", npy("<U3", "False", "(1,)", &[0; 12])),
     ])
     .expect("it fits");
-    let columns = Values::F32(vec![0.1, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    let columns = Values::Floats(FloatType::F32, vec![0.1, 4.0, 2.0, 5.0, 3.0, 6.0]);
     assert_eq!(case.arrays["a"].values, columns, "rounded, row by row");
     assert_eq!(
         case.arrays["i"].values,

@@ -3,7 +3,7 @@
 use super::super::super::ir::{Narrow, NarrowClamp, NarrowFormat, NarrowOp};
 use super::super::super::rare::value_of;
 use super::super::atomics::narrow_accuracy;
-use super::super::number::{Shadow, Word};
+use super::super::number::{Shadow, Word, up};
 use super::super::table::Function;
 use super::super::table::accuracy::Accuracy;
 use super::{Lane, halves};
@@ -17,7 +17,14 @@ impl Lane<'_> {
     }
 
     pub(super) fn narrow_operation(&mut self, narrow: Narrow) -> Word {
-        if self.sources.iter().all(|source| source.is_none()) {
+        let is_exact = match narrow.op {
+            NarrowOp::Negate | NarrowOp::Abs | NarrowOp::Min { .. } | NarrowOp::Max { .. } => {
+                narrow.clamp.is_none()
+            }
+            NarrowOp::Add | NarrowOp::Sub | NarrowOp::Mul | NarrowOp::Fma => false,
+        };
+        // Numbers that are what their bits say give another such number, if nothing is rounded.
+        if is_exact && self.sources.iter().all(|source| source.is_none()) {
             return Word::None;
         }
         let low = self.narrow_half(narrow, 0);
@@ -34,7 +41,15 @@ impl Lane<'_> {
 
     fn narrow_half(&mut self, narrow: Narrow, half: usize) -> Option<Shadow> {
         let Narrow { op, format, flush, .. } = narrow;
-        let operands = [0, 1, 2].map(|k| self.half(k, half, format));
+        /// The least normal f16: only f16 has `.ftz`.
+        const NORMAL: f64 = 1.0 / 16_384.0;
+        let operands = [0, 1, 2].map(|k| {
+            let operand = self.half(k, half, format);
+            let [x, r] = [operand.x.abs(), f64::from(operand.r)];
+            // What is subnormal may be taken for zero.
+            let flushed = flush && x - r < NORMAL;
+            Shadow { r: if flushed { up(x + 2.0 * r) } else { operand.r }, ..operand }
+        });
         let result =
             value_of(format.number(), u64::from(halves(self.result)[0] >> (16 * half) & 0xffff));
         let rounded = narrow_accuracy(format);
@@ -53,7 +68,7 @@ impl Lane<'_> {
                 return Some(self.chosen_of([operands[0], operands[1]], greatest));
             }
         };
-        let least = if flush { 2.0_f64.powi(-14) } else { 0.0 };
+        let least = if flush { NORMAL } else { 0.0 };
         let accuracy = Accuracy { absolute: accuracy.absolute + least, ..accuracy };
         let open = self.is_open();
         match narrow.clamp {
@@ -105,5 +120,5 @@ impl Lane<'_> {
 
 /// Half a unit in the last place of a number of 16 bits, rounded up.
 fn narrow_radius(format: NarrowFormat, x: f64) -> f32 {
-    super::super::number::up(narrow_accuracy(format).bound(x.abs()))
+    up(narrow_accuracy(format).bound(x.abs()))
 }
