@@ -10,7 +10,7 @@ use super::super::ir::{Compared, FloatBinary, Rounding, Setp, Slot};
 use super::super::lanes::{Bits, LANES};
 use super::super::registers::Registers;
 use super::floats::read;
-use super::journal::{Decided, Journal};
+use super::journal::{Decided, Journal, Loss};
 use super::literals::Whole;
 use super::marker::Marker;
 use super::number::{Count, Shadow, Word, depends, up};
@@ -205,10 +205,14 @@ impl Journal {
             Rounding::Zero | Rounding::Down | Rounding::Up => 1.0,
         };
         let r = up(f64::from(a.r) + rounded);
-        // What saturates is no number of units any more.
+        // What saturates is no number of units any more, and nobody knows what it stands for.
         let within = (a.x - result).abs() <= f64::from(r);
+        if !within {
+            let shadow = self.begin_anew(result, &[Some(a)], Loss::Range);
+            return Some(Count { shadow, summed: false });
+        }
         let plain = !depends(a.n) && a.r == 0.0 && a.c == 0.0 && a.x == result;
-        (within && !plain).then_some(Count { shadow: Shadow { r, ..a }, summed: false })
+        (!plain).then_some(Count { shadow: Shadow { r, ..a }, summed: false })
     }
 }
 

@@ -210,6 +210,27 @@ fn a_carry_between_two_words_keeps_the_sum() {
     }
 }
 
+/// A sum in fixed point of numbers beyond its range: what the conversion saturated at says nothing of the sum, which
+/// is lost and said to be.
+#[test]
+fn a_number_beyond_fixed_point_is_lost_aloud() {
+    let body = "mul.f32 %f3, %f1, 0f49800000;\ncvt.rni.s32.f32 %r2, %f3;\n\
+                red.global.add.u32 [%d4], %r2;\nexit;";
+    let back = "ld.global.u32 %r2, [%d3];\ncvt.rn.f32.s32 %f3, %r2;\nmul.f32 %f2, %f3, 0f35800000;";
+    let back = Module::parse(&elementwise(back)).expect("the test's kernel");
+    let mut x = vec![0.5; 32];
+    x[7] = 1e20;
+    for schedule in schedules() {
+        let mut outcome = execute_into(&elementwise(body), (&x, &[0.0; 32]), &schedule);
+        let result = outcome.memory.upload(&[0; 128]);
+        launch(&back, &mut outcome.memory, [outcome.output, result], &schedule);
+        let found = outcome.memory.exact(result)[0];
+        assert!(found.uncertainty.is_infinite(), "{found:?} says something");
+        let losses = outcome.memory.losses();
+        assert!(losses.iter().any(|lost| lost.loss == Loss::Range), "{losses:?}");
+    }
+}
+
 /// A cell of a large grid is a decision, though its number is as large as one in fixed point.
 #[test]
 fn cells_of_large_grids_are_whole_numbers() {
