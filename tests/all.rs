@@ -32,6 +32,8 @@ mod mutants;
 mod neighbours;
 mod oracle;
 mod packages;
+#[cfg(unix)]
+mod pages;
 mod ports;
 mod ptx;
 mod python;

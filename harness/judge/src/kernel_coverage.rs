@@ -35,7 +35,7 @@ pub enum MeasureError {
     #[error("the emulator does not open: {0}")]
     Open(EngineError),
     /// A kernel does not run on a case, so that its counts say nothing.
-    #[error("case {case}: {error}; 'splatcheck check --engine emulator' says more")]
+    #[error("case {case}: {error}; 'splatcheck self-check --engine emulator' says more")]
     Run {
         /// The case.
         case: String,

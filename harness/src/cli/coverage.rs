@@ -44,7 +44,7 @@ pub struct CoverageArgs {
     /// Folder of named cases [default: corpora/splat, or of another workload]
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
-    /// Draw the cases under this convention [default: both by turns]
+    /// Draw the cases under this convention [default: each in turn]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// Measure these kernels only: a stage, an entry point or a file of gpu/kernels/ptx.tar.zst; repeatable

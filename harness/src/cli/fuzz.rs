@@ -90,7 +90,7 @@ pub struct FuzzArgs {
     /// Of all workloads each has its own folder there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
-    /// Convention of splats where a generator does not choose one [default: both by turns]
+    /// Convention of splats where a generator does not choose one [default: each in turn]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// What stops a build, and the files for CI

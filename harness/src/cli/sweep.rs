@@ -213,7 +213,7 @@ fn write_notes(plan: &SweepPlan, ran: &Ran, out: &mut dyn Write) -> Result<(), C
     }
     for finding in ran.reports.iter().flat_map(|report| &report.findings) {
         out.write_all(finding_words(finding).as_bytes())?;
-        writeln!(out, "  'splatcheck check' makes it smaller and writes a reproducer")?;
+        writeln!(out, "  'splatcheck self-check' makes it smaller and writes a reproducer")?;
     }
     let nothing = ran.reports.iter().flat_map(|report| {
         let limited = report.limited.iter().map(|(key, limited)| (key, limited.to_string()));
