@@ -12,6 +12,7 @@ mod corpora;
 mod coverage;
 mod dealing;
 mod diagnosis;
+mod doors;
 mod exit_codes;
 mod formulations;
 mod fuzzing;
@@ -30,6 +31,7 @@ mod manifest_stages;
 mod merging;
 mod mutants;
 mod neighbours;
+mod nvcc;
 mod oracle;
 mod packages;
 #[cfg(unix)]

@@ -286,3 +286,32 @@ fn imports_are_read_from_every_form() {
     let all = ["a::b::c::below", "a::b::e", "a::d::f", "x::y", "x::z::self", "x::z::w"];
     assert_eq!(paths, all, "every form");
 }
+
+/// Where files are opened, and why beside the door for inputs.
+const DOORS: [(&str, &str); 4] = [
+    ("harness/judge/src", "io::read"),   // the door
+    ("harness/judge/src", "io::memory"), // what the system makes up
+    ("harness/judge/src", "io::write"),  // a folder, to sync it
+    ("harness/src", "cli::gate"),        // the page that is appended to
+];
+
+/// Ways to open a file.
+const OPENING: [&str; 5] =
+    ["fs::read(", "fs::read_to_string(", "File::open(", "OpenOptions::new(", "File::options("];
+
+#[test]
+fn nobody_opens_a_file_but_the_one_door() {
+    let mut met = 0;
+    for folder in CRATES {
+        for source in sources(folder).iter().filter(|source| !source.is_test()) {
+            let module = source.module.join("::");
+            let opens = OPENING.iter().find(|way| source.program().contains(**way));
+            if DOORS.contains(&(folder, &*module)) {
+                met += 1;
+                continue;
+            }
+            assert_eq!(opens, None, "{folder}, {module}: use splatcheck_judge::io::read");
+        }
+    }
+    assert_eq!(met, DOORS.len(), "each of them is there");
+}

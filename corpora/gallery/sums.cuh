@@ -15,38 +15,38 @@
 // The key of a lane that adds nothing.
 enum : unsigned { NO_KEY = 0xffffffff };
 
-// Sums [ROWS,N] over a walk: all threads of the block begin and end it together, and between both each warp
-// adds step by step.
+// Sums of up to ROWS rows over a walk: all threads of the block begin and end it together, and between both each
+// warp adds step by step. A row in memory has the first `used` of N numbers.
 template <unsigned ROWS, unsigned N>
 struct RowSums {
     using Destination = typename Keyed<ROWS, N>::Destination;
     typename Destination::Shared shared;
 
-    __device__ void begin() { Destination::begin(shared, N); }
+    __device__ void begin(unsigned used = N) { Destination::begin(shared, used); }
 
     template <typename Lanes>
-    __device__ void add(const Lanes& lanes, float (&values)[N], float* rows) {
-        lanes.add_up(values, N);
+    __device__ void add(const Lanes& lanes, float (&values)[N], float* rows, unsigned used = N) {
+        lanes.add_up(values, used);
         if (lanes.sends) {
-            Destination::send(shared, lanes.key, rows + N * lanes.key, values, N);
+            Destination::send(shared, lanes.key, rows + used * lanes.key, values, used);
         }
     }
 
-    __device__ void end(unsigned count, float* rows) {
-        Destination::end(shared, count, N, [=](unsigned row) { return rows + N * row; });
+    __device__ void end(unsigned count, float* rows, unsigned used = N) {
+        Destination::end(shared, count, used, [=](unsigned row) { return rows + used * row; });
     }
 };
 
 // One step by itself: adds each lane's values to the row of its key. All threads of the block take part.
 template <unsigned ROWS, unsigned N, typename Lanes>
-__device__ void add_rows(const Lanes& lanes, float (&values)[N], unsigned count, float* rows) {
+__device__ void add_rows(const Lanes& lanes, float (&values)[N], unsigned count, float* rows, unsigned used = N) {
     __shared__ RowSums<ROWS, N> sums;
-    sums.begin();
+    sums.begin(used);
     if (Keyed<ROWS, N>::OF_BLOCK) {
         __syncthreads();
     }
-    sums.add(lanes, values, rows);
-    sums.end(count, rows);
+    sums.add(lanes, values, rows, used);
+    sums.end(count, rows, used);
     if (Keyed<ROWS, N>::OF_BLOCK) {
         __syncthreads();
     }
@@ -55,8 +55,9 @@ __device__ void add_rows(const Lanes& lanes, float (&values)[N], unsigned count,
 // The same of lanes that are all at rows of their own.
 template <unsigned ROWS, unsigned N>
 __device__ void add_rows(
-    unsigned key, bool contributes, unsigned threshold, float (&values)[N], unsigned count, float* rows
+    unsigned key, bool contributes, unsigned threshold, float (&values)[N], unsigned count, float* rows,
+    unsigned used = N
 ) {
     const typename Keyed<ROWS, N>::Lanes lanes(contributes ? key : NO_KEY, contributes, threshold);
-    add_rows<ROWS>(lanes, values, count, rows);
+    add_rows<ROWS>(lanes, values, count, rows, used);
 }

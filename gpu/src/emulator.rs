@@ -15,4 +15,4 @@ pub use engine::{EmulatorEngine, EmulatorOptions};
 pub use foreign::{ForeignDevice, ForeignProgram};
 pub use noted::Noted;
 pub use own::{Interface, OwnKernel, OwnKernelError, Parameter};
-pub use pair::{Pair, PairGradient, PairRun};
+pub use pair::{Pair, PairRun, Returned, Sweep, SweptGradient, differentiable, forward_of};

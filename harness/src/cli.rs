@@ -12,6 +12,7 @@ pub mod cases;
 pub mod chain;
 pub mod check;
 pub mod command;
+pub mod compiler;
 pub mod contender;
 mod contract;
 pub mod coverage;
@@ -46,6 +47,7 @@ pub mod reproducer;
 pub mod scene;
 pub mod schedule;
 pub mod schedules;
+pub mod setup;
 mod sharpness;
 mod sight;
 pub mod sweep;
@@ -73,9 +75,25 @@ use splatcheck_judge::threads;
 /// Parses the arguments of this process and runs them.
 #[must_use]
 pub fn main() -> ExitCode {
-    let mut cli = parse(std::env::args_os()).unwrap_or_else(|words| words.exit());
+    let mut cli = match parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(words) => return ExitCode::from(say(&words)),
+    };
     start_log(shared(&mut cli).1);
     exit::finish(print(cli))
+}
+
+/// Says what the parser of arguments says, and returns its exit code. Help goes to standard output and is no
+/// error.
+fn say(words: &clap::Error) -> u8 {
+    let text = words.render().to_string();
+    // Nobody is left to tell where the stream is closed.
+    let _ = match text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') {
+        // What was typed has more than text.
+        true => write!(output::standard_error(), "{text}"),
+        false => words.print(),
+    };
+    u8::try_from(words.exit_code()).unwrap_or(2)
 }
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
@@ -122,6 +140,7 @@ fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
         | Command::Sweep(_)
         | Command::Train(_)
         | Command::Schedules(_)
+        | Command::Setup(_)
         | Command::Mutants(_)
         | Command::Completions(_)
         | Command::Man
@@ -135,11 +154,7 @@ pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> 
     Program::stand_in(child);
     let mut cli = match parse(arguments) {
         Ok(cli) => cli,
-        Err(words) => {
-            // Help goes to standard output and is no error; nobody is left to tell where that is closed.
-            let _ = words.print();
-            return u8::try_from(words.exit_code()).unwrap_or(2);
-        }
+        Err(words) => return say(&words),
     };
     start_log(shared(&mut cli).1);
     let code = exit::code(print(cli));
@@ -152,9 +167,15 @@ pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> 
 
 /// Runs a command; what it finds goes to standard output.
 fn print(cli: Cli) -> Result<Outcome, CliError> {
-    let mut out = output::standard_output();
-    let outcome = run(cli, &mut out)?;
-    out.flush()?;
+    let mut out: Box<dyn Write> = match cli.command {
+        // A shell and a pager read these.
+        Command::Completions(_) | Command::Man => Box::new(io::stdout()),
+        _ => output::standard_output(),
+    };
+    let outcome = run(cli, &mut out);
+    let flushed = out.flush();
+    let outcome = outcome?;
+    flushed?;
     Ok(outcome)
 }
 
@@ -207,6 +228,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
             let discovery = engines_unless(typed.oracle_alone())?;
             train::run(&typed.resolve(&discovery)?, out)
         }
+        Command::Setup(typed) => setup::run(typed, out),
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Mutants(typed) if typed.generate.is_some() => {
             generated::run(&typed.resolve_generated()?, out)
@@ -251,6 +273,7 @@ fn is_long(command: &Command) -> bool {
         | Command::Render(_)
         | Command::Replay(_)
         | Command::Report(_)
+        | Command::Setup(_)
         | Command::Traffic(_) => false,
     }
 }
@@ -274,8 +297,8 @@ fn start_log(shown: OutputArgs) {
     let named = named.filter_map(|name| EnvFilter::try_from_env(name).ok()).next();
     let log = tracing_subscriber::fmt()
         .with_env_filter(named.unwrap_or_else(usual))
-        .with_ansi(output::has_colours(&io::stderr()))
-        .with_writer(io::stderr);
+        .with_ansi(false)
+        .with_writer(output::standard_error);
     // A log that is already there is as good.
     let _ = log.try_init();
 }

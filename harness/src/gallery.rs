@@ -4,7 +4,8 @@
 //! A system is a folder: `NAME.cu`, `NAME.toml` (the manifest of `gradcheck`) and `README.md`. Its PTX lies in the
 //! archive `ptx.tar.zst` beside the folders: the right kernels, a file for each further reduction of its sums,
 //! and one for each of its planted bugs. `// bug 1` in the source marks the line of the forward kernel whose part
-//! the first bug loses.
+//! the first bug loses. Where the manifest has `[other]`, those launches compute in another way what the forward
+//! ones compute, and both are compared as well.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub struct System {
 pub struct Judgement {
     /// Runs of right kernels.
     pub runs: u64,
-    /// Derivatives that were compared.
+    /// Numbers that were compared: derivatives, and what `[other]` gives.
     pub compared: usize,
     /// Reductions of its sums that were judged, by name, with what each sends to memory; the baseline is
     /// `atomic`.
@@ -132,9 +133,8 @@ impl System {
         let (_, source) = text("cu")?;
         let mut marks = BTreeMap::new();
         for (line, number) in source.lines().zip(1..) {
-            if let Some((_, bug)) = line.rsplit_once("// bug ") {
-                marks.insert(format!("{BUG}{}", bug.trim()), number);
-            }
+            let bugs = line.rsplit_once("// bug ").map(|(_, bugs)| bugs.split(" and "));
+            marks.extend(bugs.into_iter().flatten().map(|bug| (format!("{BUG}{bug}"), number)));
         }
         Ok(Self { name, manifest, files, marks })
     }
@@ -172,8 +172,8 @@ impl System {
         Ok(all)
     }
 
-    /// Judges the right kernels with every reduction against the derivative and against the baseline, and
-    /// looks for the planted bugs.
+    /// Judges the right kernels with every reduction against the derivative, against the baseline, and against
+    /// the kernels that compute the same in another way, and looks for the planted bugs.
     ///
     /// # Errors
     /// [`GalleryError`]: the manifest does not fit the kernels.
@@ -186,17 +186,20 @@ impl System {
             let traffic = judgement.reductions.entry(reduction.to_owned()).or_default();
             let mut sums: BTreeMap<String, usize> = BTreeMap::new();
             for (case, schedule) in &cases {
-                let checked = check(&self.manifest, &program, case, schedule);
-                let checked = checked.map_err(|source| self.failed(source))?;
-                *traffic += checked.traffic;
                 judgement.runs += 1;
-                for judged in &checked.arrays {
-                    judgement.compared += judged.compared;
-                    let tells = judged.compared.saturating_sub(judged.zeros);
-                    *sums.entry(judged.name.clone()).or_default() += tells;
+                let looks = self.looks([&baseline, &program], (case, schedule))?;
+                // One of several looks at the same launches counts what they send.
+                *traffic +=
+                    looks.first().map_or(Traffic::default(), |(_, checked)| checked.traffic);
+                for (beside, checked) in looks {
+                    judgement.wrong.extend(wrong(reduction, beside, &checked));
+                    for judged in &checked.arrays {
+                        judgement.compared += judged.compared;
+                        let tells = judged.compared.saturating_sub(judged.zeros);
+                        *sums.entry(judged.name.clone()).or_default() += tells;
+                    }
                 }
-                judgement.wrong.extend(wrong(reduction, "its derivative", &checked));
-                if reduction != BASELINE {
+                if reduction != BASELINE && self.manifest.other.is_empty() {
                     let same = compare(&self.manifest, [&baseline, &program], case, schedule);
                     let same = same.map_err(|source| self.failed(source))?;
                     judgement.wrong.extend(wrong(reduction, "the baseline", &same));
@@ -207,25 +210,49 @@ impl System {
             judgement.wrong.extend(idle);
         }
         for (bug, line) in &self.marks {
-            let found = self.first_line(bug, &cases)?;
+            let found = self.first_line(bug, &baseline, &cases)?;
             let named = found.line == Some(format!("{}.cu:{line}", self.name));
             judgement.bugs.insert(bug.clone(), (found.words, named));
         }
         Ok(judgement)
     }
 
+    /// Judges a program on a case by what is independent of its reduction: the derivative, where it has backward
+    /// launches, and the baseline's forward launches, where it computes the same by `[other]`.
+    fn looks(
+        &self,
+        [baseline, program]: [&Program; 2],
+        (case, schedule): (&Case, &Schedule),
+    ) -> Result<Vec<(&'static str, Checked)>, GalleryError> {
+        let mut all = Vec::new();
+        if !self.manifest.backward.is_empty() {
+            let checked = check(&self.manifest, program, case, schedule);
+            all.push(("its derivative", checked.map_err(|source| self.failed(source))?));
+        }
+        if !self.manifest.other.is_empty() {
+            let same = compare(&self.manifest, [baseline, program], case, schedule);
+            all.push(("the other way", same.map_err(|source| self.failed(source))?));
+        }
+        Ok(all)
+    }
+
     /// What the report of a planted bug says first.
-    fn first_line(&self, bug: &str, cases: &[(Case, Schedule)]) -> Result<Explained, GalleryError> {
+    fn first_line(
+        &self,
+        bug: &str,
+        baseline: &Program,
+        cases: &[(Case, Schedule)],
+    ) -> Result<Explained, GalleryError> {
         let program = self.program(bug)?;
         let mut seen = "it was not found";
         for (case, schedule) in cases {
-            let checked = check(&self.manifest, &program, case, schedule);
-            let checked = checked.map_err(|source| self.failed(source))?;
-            if let Some(explained) = checked.explained {
-                return Ok(explained);
-            }
-            if checked.is_wrong() {
-                seen = "it was found and not explained";
+            for (_, checked) in self.looks([baseline, &program], (case, schedule))? {
+                if let Some(explained) = checked.explained {
+                    return Ok(explained);
+                }
+                if checked.is_wrong() {
+                    seen = "it was found and not explained";
+                }
             }
         }
         Ok(Explained { words: seen.to_owned(), line: None })

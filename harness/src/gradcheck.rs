@@ -15,7 +15,6 @@
 mod compare;
 mod draw;
 mod dtype;
-mod explain;
 mod fault;
 mod given;
 mod judge;
@@ -31,9 +30,8 @@ mod wgsl;
 pub use compare::compare;
 pub use draw::{Array, Case, CaseProblem, Values};
 pub use dtype::{Dtype, Whole};
-pub use explain::{Explained, file_and_line};
 pub use fault::element_of;
-pub use judge::{Checked, Element, Judged, accuracy, check, exact_arrays};
+pub use judge::{Checked, Judged, accuracy, check, exact_arrays};
 pub use launch::Traffic;
 pub use manifest::{
     Begins, Draw, Input, Launch, Manifest, Number, Output, Parameter, Size, Structure, Sweep,
@@ -41,4 +39,6 @@ pub use manifest::{
 pub use program::{Program, ProgramError};
 pub use purpose::{Convention, Purpose, on_purpose};
 pub use shrink::smaller;
-pub use stages::{check_stages, differentiable, forward_of};
+pub use splatcheck_gpu::emulator::forward_of;
+pub use splatcheck_judge::attribution::{Element, Explained, file_and_line};
+pub use stages::check_stages;

@@ -15,7 +15,8 @@
 //! what a build must stop on.
 //!
 //! Here are the kernels of users: a [`user_kernel`] has the interface of ours, one with parameters of its own
-//! comes with a launch [`manifest`], in WGSL it is a [`user_wgsl`]. [`mutants`] judges the judges, [`sweep`]
+//! comes with a launch [`manifest`], in WGSL it is a [`user_wgsl`], and [`nvcc`]
+//! compiles one in CUDA. [`mutants`] judges the judges, [`sweep`]
 //! shows which threshold is best, [`acceptance`] is everything that a machine with a GPU allows, [`emulated`]
 //! runs again what failed on the emulator.
 //!
@@ -32,6 +33,7 @@ pub mod gradcheck;
 pub mod kernel;
 pub mod manifest;
 pub mod mutants;
+pub mod nvcc;
 pub mod sweep;
 pub mod user_kernel;
 pub mod user_wgsl;

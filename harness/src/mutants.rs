@@ -24,6 +24,7 @@ pub mod table;
 use splatcheck_gpu::archive::{Archive, ArchiveError};
 use splatcheck_gpu::artifact::{ArtifactError, Manifest};
 use splatcheck_gpu::mutation::{Mutation, MutationError};
+use splatcheck_judge::io::{InputError, read};
 use std::path::{Path, PathBuf};
 
 /// What a mutant's kernels are written in.
@@ -54,13 +55,8 @@ pub struct Mutant {
 #[derive(Debug, thiserror::Error)]
 pub enum MutantsError {
     /// A file is missing or unreadable.
-    #[error("cannot read {}", file.display())]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] InputError),
     /// The folder has no folder of a workload.
     #[error(
         "{} holds no mutants: expected a folder for each workload, with cuda, wgsl and ptx.tar.zst in it",
@@ -88,7 +84,7 @@ pub enum MutantsError {
 /// # Errors
 /// [`MutantsError`] for the first that cannot be run, and where there is none.
 pub fn read_mutants(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
-    let mut workloads = entries(folder)?;
+    let mut workloads = read::entries(folder)?;
     workloads.retain(|path| path.is_dir());
     if workloads.is_empty() {
         return Err(MutantsError::Empty(folder.into()));
@@ -102,14 +98,14 @@ pub fn read_mutants(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
 
 /// The mutants of one workload.
 fn mutants_of(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
-    let manifest = Manifest::parse(&read(&folder.join("ptx.json"))?)?;
+    let manifest = Manifest::parse(&read::text(&folder.join("ptx.json"))?)?;
     let compiled = archive(folder.join("ptx.tar.zst"))?;
     let workload = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut mutants = Vec::new();
     for (language, name) in [(Language::Cuda, "cuda"), (Language::Wgsl, "wgsl")] {
         for patch in patches(&folder.join(name))? {
             let stem = patch.file_stem().unwrap_or_default().to_string_lossy();
-            let mutation = Mutation::parse(&stem, &read(&patch)?)?;
+            let mutation = Mutation::parse(&stem, &read::text(&patch)?)?;
             let mut ptx = Vec::new();
             for kernel in mutation.kernels.iter().filter(|_| language == Language::Cuda) {
                 let file = mutation.ptx_file(kernel);
@@ -121,32 +117,15 @@ fn mutants_of(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
     Ok(mutants)
 }
 
-fn read(file: &Path) -> Result<String, MutantsError> {
-    std::fs::read_to_string(file).map_err(|source| MutantsError::Read { file: file.into(), source })
-}
-
 fn archive(file: PathBuf) -> Result<Archive, MutantsError> {
-    match std::fs::read(&file).map(|bytes| Archive::read(&bytes)) {
-        Ok(Ok(archive)) => Ok(archive),
-        Ok(Err(source)) => Err(MutantsError::Archive { file, source }),
-        Err(source) => Err(MutantsError::Read { file, source }),
-    }
+    let bytes = read::bytes(&file)?;
+    Archive::read(&bytes).map_err(|source| MutantsError::Archive { file, source })
 }
 
 /// The patches of a folder, by name.
 fn patches(folder: &Path) -> Result<Vec<PathBuf>, MutantsError> {
-    let mut paths = entries(folder)?;
+    let mut paths = read::entries(folder)?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "patch"));
-    Ok(paths)
-}
-
-/// What lies in a folder, by name.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, MutantsError> {
-    let failed = |source| MutantsError::Read { file: folder.into(), source };
-    let entries = std::fs::read_dir(folder).map_err(failed)?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    let mut paths = paths.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    paths.sort();
     Ok(paths)
 }
 

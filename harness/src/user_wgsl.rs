@@ -15,7 +15,7 @@ use crate::manifest::{Manifest, WgslBindError, WgslEngine, WgslKernel, WgslMachi
 use splatcheck_judge::engines::drivers::ENGINE;
 use splatcheck_judge::engines::serve::open_wgpu;
 use splatcheck_judge::engines::{Emulation, EngineProcess, Found, Limits, Program};
-use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::{Problem, read};
 use splatcheck_judge::workload::{NOTE_PREFIX, Notes};
 
 /// The arguments by which a child process is told of the files.
@@ -61,10 +61,8 @@ pub fn open(
     program: &Path,
     manifest: &Path,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    let text = |file: &Path| {
-        fs::read_to_string(file)
-            .map_err(|error| EngineError::Input(format!("{}: {error}", file.display())))
-    };
+    let text =
+        |file: &Path| read::text(file).map_err(|error| EngineError::Input(error.to_string()));
     let kernel = kernel(&text(program)?, &text(manifest)?);
     let kernel = kernel.map_err(|error| EngineError::Input(error.to_string()))?;
     let machine = match emulation() {

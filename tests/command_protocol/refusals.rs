@@ -28,7 +28,7 @@ const BAD: [(&str, &str); 23] = [
     ("not-written", "the program's output: there is none, although it answered ok"),
     ("folder", "the program's output: it is a folder, expected a file"),
     ("link", "the program's output: it is a symbolic link, expected a file"),
-    ("pipe", "the program's output: it is no regular file"),
+    ("pipe", "the program's output: it is a pipe, a socket or a device"),
     ("huge", "the program's output: it has 1099511627776 bytes, more than"),
     (
         "no-safetensors",

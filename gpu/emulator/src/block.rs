@@ -65,6 +65,11 @@ impl Block {
         }
     }
 
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.warps.iter().map(|warp| warp.registers.bytes()).sum()
+    }
+
     /// Becomes block `linear`, of which nothing has run.
     pub(super) fn start(&mut self, linear: u32, index: [u32; 3]) {
         (self.linear, self.index, self.epoch) = (linear, index, 0);

@@ -15,6 +15,10 @@ use super::warp::{Fragment, State};
 /// Blocks that are resident at once.
 const RESIDENT: usize = 4;
 
+/// Bytes of the blocks that recorded decisions may make resident at once: a scheduler's are few, a shortened
+/// record leaves some unfinished, and one that somebody wrote could name them all.
+const MOST_BYTES: usize = 1 << 30;
+
 /// Where decisions come from.
 pub(super) enum Source<'s> {
     Seeded(Scheduler),
@@ -40,6 +44,12 @@ impl<F: Fn() -> Block> Blocks<F> {
         let mut block = self.idle.pop().unwrap_or_else(&self.fresh);
         machine.start(&mut block, linear);
         self.resident.insert(linear, block);
+    }
+
+    /// Whether one more block may be resident.
+    fn has_room(&self) -> bool {
+        let bytes = self.resident.values().next().map_or(0, Block::bytes);
+        self.resident.len() < RESIDENT || self.resident.len() < MOST_BYTES / bytes.max(1)
     }
 
     /// Makes room if all threads of a block have exited.
@@ -108,7 +118,9 @@ pub(super) fn decided(
             Source::Recorded(decisions) => decisions.next().copied(),
         };
         let Some(decision) = decision else { return blocks.finish(machine) };
-        if let Ok(place) = blocks.waiting.binary_search_by(|b| decision.block.cmp(b)) {
+        if let Ok(place) = blocks.waiting.binary_search_by(|b| decision.block.cmp(b))
+            && blocks.has_room()
+        {
             blocks.begin(place, machine);
         }
         if let Some(block) = blocks.resident.get_mut(&decision.block) {

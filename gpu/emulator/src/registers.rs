@@ -107,6 +107,12 @@ pub(super) struct Registers {
 }
 
 impl Registers {
+    /// About how many bytes they take, what is beside them included.
+    pub(super) fn bytes(&self) -> usize {
+        let own = LANES * (4 * self.words.values.len() + 8 * self.b64.values.len());
+        if self.beside.is_some() { 4 * own } else { own }
+    }
+
     /// `followed`: whether floats are.
     pub(super) fn new(kernel: &Kernel, followed: bool) -> Self {
         let predicates = usize::from(kernel.predicates);

@@ -3,6 +3,7 @@
 //! returns. Arrays that both have stay where the forward kernel left them, with their exact values, also
 //! where the backward kernel wants them in another buffer.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -12,12 +13,14 @@ use splatcheck_emulator::{
 };
 
 use super::engine::EmulatorEngine;
+use crate::artifact::Artifact;
 use crate::engine::EngineError;
 use crate::ptx_host::{PtxDevice, PtxJob};
 use crate::reduction::Setting;
+use crate::source_lines::SourceLines;
 use crate::stage::{Port, Role, Sizes, StageSpec};
 use crate::stages::Stage;
-use crate::tensor::{Dtype, Tensors};
+use crate::tensor::{Dtype, Scalar, Tensor, Tensors};
 
 /// Both stages with their inputs.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +34,9 @@ pub struct Pair<'a> {
     pub setting: Option<Setting>,
 }
 
-/// A gradient: what the sweep gives and what the backward kernel returns, element by element.
+/// A gradient as the sweep over the forward stage gives it, element by element.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PairGradient {
+pub struct SweptGradient {
     /// Its name.
     pub name: &'static str,
     /// The input that it is of.
@@ -42,12 +45,52 @@ pub struct PairGradient {
     pub shape: Vec<usize>,
     /// The derivatives, each with its uncertainty.
     pub expected: Vec<(f64, f64)>,
-    /// What the backward kernel's operations give.
+    /// Where the input's elements lie; `None` for an element that no kernel reads.
+    input: Vec<Option<Place>>,
+}
+
+/// The sweep over the forward stage of a pair.
+#[derive(Debug)]
+pub struct Sweep {
+    /// The sweep.
+    pub gradient: Gradient,
+    /// Gradient by gradient.
+    pub gradients: Vec<SweptGradient>,
+    /// The forward kernel.
+    artifact: Artifact,
+    /// Which line of CUDA each of its instructions is of, once that is asked.
+    lines: OnceCell<SourceLines>,
+}
+
+impl Sweep {
+    /// What each operand, and what each thread, of the forward kernel contributes to the derivative by an element;
+    /// `memory` is the one that was swept.
+    #[must_use]
+    pub fn parts(
+        &self,
+        memory: &DeviceMemory,
+        of: &SweptGradient,
+        element: usize,
+    ) -> (Vec<Contribution>, Vec<Share>) {
+        let Some(&Some((buffer, word))) = of.input.get(element) else { return Default::default() };
+        let mut uses = memory.contributions(&self.gradient, buffer, word).unwrap_or_default();
+        let lines = self.lines.get_or_init(|| SourceLines::of(&self.artifact).unwrap_or_default());
+        for Contribution { place, .. } in &mut uses {
+            let line = || Some(lines.at(place.line)?.at.to_string());
+            place.source = place.source.take().or_else(line);
+        }
+        let shares = memory.shares(&self.gradient, buffer, word);
+        (uses, shares.unwrap_or_default())
+    }
+}
+
+/// What a backward stage returned of a gradient.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Returned {
+    /// What its operations give.
     pub found: Vec<Exact>,
     /// Its f32, as bits.
     pub words: Vec<u32>,
-    /// Where the input's elements lie; `None` for an element that no kernel reads.
-    input: Vec<Option<Place>>,
 }
 
 /// What came of a pair.
@@ -56,20 +99,9 @@ pub struct PairRun<'e> {
     /// The machine's memory after the backward kernel.
     pub memory: &'e DeviceMemory,
     /// The sweep.
-    pub gradient: Gradient,
-    /// Gradient by gradient.
-    pub gradients: Vec<PairGradient>,
-}
-
-impl PairRun<'_> {
-    /// What each operand, and what each thread, of the forward kernel contributes to the derivative by an element.
-    #[must_use]
-    pub fn parts(&self, of: &PairGradient, element: usize) -> (Vec<Contribution>, Vec<Share>) {
-        let Some(&Some((buffer, word))) = of.input.get(element) else { return Default::default() };
-        let uses = self.memory.contributions(&self.gradient, buffer, word);
-        let shares = self.memory.shares(&self.gradient, buffer, word);
-        (uses.unwrap_or_default(), shares.unwrap_or_default())
-    }
+    pub sweep: Sweep,
+    /// What was returned of each of its gradients, in their order.
+    pub returned: Vec<Returned>,
 }
 
 /// A buffer and a word of it.
@@ -85,34 +117,90 @@ struct Places {
 /// The name that a gradient begins with.
 const GRADIENT: &str = "v_";
 
+/// The stage that a backward stage is of: of an output X of it that is given `v_X`, of an input Y it returns
+/// `v_Y`.
+#[must_use]
+pub fn forward_of(backward: Stage) -> Option<Stage> {
+    let gradient = |name: &str, of: &str| name.strip_prefix(GRADIENT) == Some(of);
+    Stage::all().find(|forward| {
+        let given = backward
+            .inputs
+            .iter()
+            .any(|given| forward.outputs.iter().any(|output| gradient(given.name, output.name)));
+        given
+            && backward.outputs.iter().any(|returned| {
+                forward.inputs.iter().any(|input| gradient(returned.name, input.name))
+            })
+    })
+}
+
+/// Numbers by which backward stages depart from the derivative on purpose, and what they are in the derivative:
+/// whether a clamp passes the gradient on, and what 3DGS adds to a divisor in the backward pass alone.
+const DEPARTURES: [(&str, Scalar); 3] = [
+    ("clamp_stops_gradient", Scalar::U32(1)),
+    ("clamp_has_gradient", Scalar::U32(1)),
+    ("inverse_eps", Scalar::F32(0.0)),
+];
+
+/// The inputs with which a backward stage returns the derivative.
+#[must_use]
+pub fn differentiable(inputs: &Tensors) -> Tensors {
+    let mut inputs = inputs.clone();
+    for (name, value) in DEPARTURES {
+        if inputs.find(name).is_some() {
+            inputs.insert(name, Tensor::scalar(value));
+        }
+    }
+    inputs
+}
+
 impl EmulatorEngine {
-    /// Runs a pair.
+    /// Runs the forward stage of a pair alone, and sweeps back from the gradients that its backward stage is given:
+    /// the machine's memory and the sweep.
     ///
     /// # Errors
     /// Those of a run; [`EngineError::Input`] for stages of which one is not the other's.
+    pub fn sweep(&mut self, pair: Pair<'_>) -> Result<(&DeviceMemory, Sweep), EngineError> {
+        let (_, sweep) = self.forward(pair)?;
+        Ok((self.memory_mut(), sweep))
+    }
+
+    /// Runs a pair.
+    ///
+    /// # Errors
+    /// As [`Self::sweep`].
     pub fn differentiate(&mut self, pair: Pair<'_>) -> Result<PairRun<'_>, EngineError> {
-        let Pair { forward: (forward, inputs), backward: (backward, given), setting } = pair;
-        self.begin_anew();
-        self.memory_mut().follow(Some(Shadowing::TAPE.bytes()));
-        let mut places = Places::default();
-        self.shadowed(Shadowing::TAPE, |engine| {
-            engine.row(forward.spec(), inputs, None, &mut places).map(|_| ())
-        })?;
-        let gradient = self.swept(backward.spec(), given, &places)?;
+        let (mut places, sweep) = self.forward(pair)?;
+        let Pair { backward: (backward, given), setting, .. } = pair;
         self.shadowed(Shadowing::Values, |engine| {
             engine.backward(backward, given, setting, &mut places)
         })?;
+        let written = |of: &SweptGradient| self.returned(of.name, &places.written[of.name]);
+        let returned = sweep.gradients.iter().map(written).collect::<Result<_, _>>()?;
+        Ok(PairRun { memory: self.memory_mut(), sweep, returned })
+    }
+
+    /// The forward stage: where its arrays lie, and the sweep over it.
+    fn forward(&mut self, pair: Pair<'_>) -> Result<(Places, Sweep), EngineError> {
+        let Pair { forward: (forward, inputs), backward: (backward, given), .. } = pair;
+        self.begin_anew();
+        self.memory_mut().follow(Some(Shadowing::TAPE.bytes()));
+        let mut places = Places::default();
+        let (_, artifact) = self.shadowed(Shadowing::TAPE, |engine| {
+            engine.row(forward.spec(), inputs, None, &mut places)
+        })?;
+        let gradient = self.swept(backward.spec(), given, &places)?;
         let sizes = backward.sizes(given)?;
         let mut gradients = Vec::new();
         for port in backward.outputs {
             let of = port.name.strip_prefix(GRADIENT);
             let of = of.and_then(|of| forward.inputs.iter().find(|input| input.name == of));
             if let Some(of) = of {
-                let places = (&*places.read[of.name], &*places.written[port.name]);
-                gradients.push(self.compared((port, of), &sizes, given, places, &gradient)?);
+                let input = &*places.read[of.name];
+                gradients.push(derivatives((port, of), &sizes, given, input, &gradient)?);
             }
         }
-        Ok(PairRun { memory: self.memory_mut(), gradient, gradients })
+        Ok((places, Sweep { gradient, gradients, artifact, lines: OnceCell::new() }))
     }
 
     /// The launches of the backward stage.
@@ -129,7 +217,7 @@ impl EmulatorEngine {
         };
         let derived = (own.derive)(given)?;
         let first = own.of_first(given, &derived)?;
-        let written = self.row(own.first, &first, setting, places)?;
+        let (written, _) = self.row(own.first, &first, setting, places)?;
         match own.of_second(given, &derived, &written)? {
             Some((second, inputs)) => self.row(second, &inputs, None, places).map(|_| ()),
             None => Ok(()),
@@ -143,7 +231,7 @@ impl EmulatorEngine {
         inputs: &Tensors,
         setting: Option<Setting>,
         places: &mut Places,
-    ) -> Result<Tensors, EngineError> {
+    ) -> Result<(Tensors, Artifact), EngineError> {
         let sizes = row.sizes(inputs)?;
         let job = PtxJob { stage: row, inputs, sizes: &sizes, setting };
         let mut prepared = job.prepare(self)?;
@@ -164,7 +252,7 @@ impl EmulatorEngine {
             let unpacked = buffer.unpack(row.outputs, &sizes, &words, &mut outputs);
             unpacked.map_err(EngineError::output)?;
         }
-        Ok(outputs)
+        Ok((outputs, prepared.artifact))
     }
 
     /// A buffer that comes from the host: floats are inputs of the tape where there is one; without one they
@@ -214,50 +302,55 @@ impl EmulatorEngine {
         self.memory_mut().gradient(&seeds).map_err(internal)
     }
 
-    /// What a gradient came to, beside what the sweep says. Of a view matrix the last row is no input.
-    fn compared(
-        &mut self,
-        (port, of): (&Port, &Port),
-        sizes: &Sizes,
-        given: &Tensors,
-        (input, output): (&[Place], &[Place]),
-        gradient: &Gradient,
-    ) -> Result<PairGradient, EngineError> {
-        let shape = port.shape_for(sizes);
-        let start = match port.role {
-            Role::AccumulateOnto(start) => given.f32(start)?.to_vec(),
-            _ => vec![0.0; output.len()],
-        };
-        let rows = shape.first().copied().unwrap_or(1).max(1);
-        let (wide, narrow) = (output.len() / rows, input.len() / rows);
-        let input: Vec<Option<Place>> = (0..output.len())
-            .map(|element| {
-                let (row, column) = (element / wide, element % wide);
-                (column < narrow).then(|| input[row * narrow + column])
-            })
-            .collect();
-        let mut derivatives: BTreeMap<Buffer, Vec<Derivative>> = BTreeMap::new();
-        for &(buffer, _) in input.iter().flatten() {
-            derivatives.entry(buffer).or_insert_with(|| gradient.of(buffer).unwrap_or_default());
-        }
-        let expected = input.iter().zip(start).map(|(place, start)| {
-            let derivative = place.and_then(|(buffer, word)| derivatives[&buffer].get(word));
-            let (value, doubt) = derivative.map_or((0.0, 0.0), |d| (d.value, d.uncertainty));
-            (value + f64::from(start), doubt)
-        });
-        let expected = expected.collect();
-        let mut returned: BTreeMap<Buffer, (Vec<Exact>, Vec<u32>)> = BTreeMap::new();
+    /// What a backward stage wrote of a gradient.
+    fn returned(&mut self, name: &str, output: &[Place]) -> Result<Returned, EngineError> {
+        let mut all: BTreeMap<Buffer, (Vec<Exact>, Vec<u32>)> = BTreeMap::new();
         for &(buffer, _) in output {
-            if let Entry::Vacant(place) = returned.entry(buffer) {
+            if let Entry::Vacant(place) = all.entry(buffer) {
                 let exact = self.memory_mut().exact(buffer);
-                let bits = self.download(port.name, &buffer, exact.len())?;
+                let bits = self.download(name, &buffer, exact.len())?;
                 place.insert((exact, bits));
             }
         }
-        let found = output.iter().map(|(buffer, word)| returned[buffer].0[*word]).collect();
-        let words = output.iter().map(|(buffer, word)| returned[buffer].1[*word]).collect();
-        Ok(PairGradient { name: port.name, of: of.name, shape, expected, found, words, input })
+        let found = output.iter().map(|(buffer, word)| all[buffer].0[*word]).collect();
+        let words = output.iter().map(|(buffer, word)| all[buffer].1[*word]).collect();
+        Ok(Returned { found, words })
     }
+}
+
+/// What the sweep says of a gradient. Of a view matrix the last row is no input.
+fn derivatives(
+    (port, of): (&Port, &Port),
+    sizes: &Sizes,
+    given: &Tensors,
+    input: &[Place],
+    gradient: &Gradient,
+) -> Result<SweptGradient, EngineError> {
+    let shape = port.shape_for(sizes);
+    let count = shape.iter().product();
+    let start = match port.role {
+        Role::AccumulateOnto(start) => given.f32(start)?.to_vec(),
+        _ => vec![0.0; count],
+    };
+    let rows = shape.first().copied().unwrap_or(1).max(1);
+    let (wide, narrow) = (count / rows, input.len() / rows);
+    let input: Vec<Option<Place>> = (0..count)
+        .map(|element| {
+            let (row, column) = (element / wide, element % wide);
+            (column < narrow).then(|| input[row * narrow + column])
+        })
+        .collect();
+    let mut of_buffers: BTreeMap<Buffer, Vec<Derivative>> = BTreeMap::new();
+    for &(buffer, _) in input.iter().flatten() {
+        of_buffers.entry(buffer).or_insert_with(|| gradient.of(buffer).unwrap_or_default());
+    }
+    let expected = input.iter().zip(start).map(|(place, start)| {
+        let derivative = place.and_then(|(buffer, word)| of_buffers[&buffer].get(word));
+        let (value, doubt) = derivative.map_or((0.0, 0.0), |d| (d.value, d.uncertainty));
+        (value + f64::from(start), doubt)
+    });
+    let expected = expected.collect();
+    Ok(SweptGradient { name: port.name, of: of.name, shape, expected, input })
 }
 
 /// The places of a buffer's words, in their order; `None` where one of its arrays has none.

@@ -16,9 +16,12 @@
 //! some outputs or columns as a whole, then a change of single elements. Of equals the simplest is named,
 //! which comes first in the order of trial, and the others that the data cannot tell from it are listed.
 //! Where no hypothesis explains everything, two or three that each explain whole columns may do so
-//! together; else the report says that none does, and how far the closest comes.
+//! together. Else splatcheck's own forward kernel of the stage is asked: a sweep over it says what each of its
+//! lines contributes to each gradient ([`crate::attribution`]), and so which one is missing. If that says nothing
+//! either, the report says so, and how far the closest hypothesis comes.
 
 mod change;
+mod forward;
 mod measured;
 mod previous;
 mod weigh;

@@ -4,6 +4,7 @@
 //! through the traits of [`workload`], and no stage but through the tables of `splatcheck_gpu::stages`.
 #![forbid(unsafe_code)]
 
+pub mod attribution;
 pub mod campaign;
 pub mod case_rng;
 pub mod case_space;

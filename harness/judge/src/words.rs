@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use std::borrow::Borrow;
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 
 /// A number with the word for what is counted, which has an s where there is not exactly one:
 /// `1 run`, `2 runs`.
@@ -14,6 +14,38 @@ pub fn count<N: Display + PartialEq + From<u8>>(number: N, one: &str) -> String 
 pub fn count_of<N: Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
     let word = if number == N::from(1) { one } else { many };
     format!("{number} {word}")
+}
+
+/// Characters of a message, and of any other text that people read: with the note of a cut, under 4,000.
+pub const MOST_SHOWN: usize = 3900;
+
+/// A text as people may see it, of at most so many characters. What is no character of a text is written as
+/// its number (`\u{1b}`): what would move a terminal's cursor or change its colours, turn the order of the
+/// characters around, or be none in XML. Ends of lines and tabs stay.
+pub fn shown(text: &str, most: usize) -> String {
+    let mut shown = String::with_capacity(text.len().min(most));
+    let mut left = most;
+    for (at, c) in text.char_indices() {
+        let wide = if is_shown(c) { 1 } else { c.escape_unicode().count() };
+        let Some(rest) = left.checked_sub(wide) else {
+            let more = text[at..].chars().count();
+            let _ = write!(shown, "... ({more} more characters)");
+            break;
+        };
+        left = rest;
+        if wide == 1 { shown.push(c) } else { shown.extend(c.escape_unicode()) }
+    }
+    shown
+}
+
+/// Whether a character is one of a text.
+fn is_shown(c: char) -> bool {
+    match c {
+        '\n' | '\t' => true,
+        // Separators of lines, marks that turn the order around, and what is no character at all.
+        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fdd0}'..='\u{fdef}' => false,
+        c => !c.is_control() && u32::from(c) & 0xfffe != 0xfffe,
+    }
 }
 
 /// Names in a row, not too many: `a, b and c`.
@@ -71,6 +103,16 @@ pub const LONGEST: usize = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_text_is_written_as_a_number_and_what_is_long_is_cut() {
+        let hostile = "a\u{1b}[2J\0\u{fffe}\u{202e}b\r\té\n";
+        let plain = "a\\u{1b}[2J\\u{0}\\u{fffe}\\u{202e}b\\u{d}\té\n";
+        assert_eq!(shown(hostile, 99), plain, "escaped");
+        assert_eq!(shown("abcdef", 4), "abcd... (2 more characters)", "cut");
+        assert_eq!(shown("\0\0", 6), "\\u{0}... (1 more characters)", "as it is written");
+        assert!(shown(&"\u{1b}".repeat(3 << 20), MOST_SHOWN).len() < 4000, "whatever it holds");
+    }
 
     #[test]
     fn one_is_one_and_all_others_are_many() {

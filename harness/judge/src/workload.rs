@@ -434,7 +434,14 @@ impl Job {
         let before = before.filter(|before| check(before).is_ok());
         let hypotheses = (self.oracle.hypotheses(run), self.words());
         let run = (run.setting, run.lane_width);
-        diagnosis::weigh(right, (before, outputs), run, hypotheses, only)
+        let weighing = diagnosis::weigh(right, (before, outputs), run, hypotheses, only)?;
+        match (weighing, only) {
+            (Some(weighing), None) => {
+                let subject = (self.stage, &self.inputs);
+                weighing.attributed(subject, (right, outputs), run).map(Some)
+            }
+            (weighing, _) => Ok(weighing),
+        }
     }
 
     /// See [`Oracle::hypotheses`].

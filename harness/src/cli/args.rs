@@ -51,7 +51,7 @@ pub enum Command {
     Replay(super::replay::ReplayArgs),
     /// Write a run as one HTML file: verdict, findings with pictures, maps and charts
     Report(super::report::ReportArgs),
-    /// Judge your own CUDA kernel, as PTX, on the emulator
+    /// Judge your own CUDA kernel, as PTX or a .cu file, on the emulator
     Ptx(Box<PtxArgs>),
     /// Judge a backward kernel by its forward kernel, in PTX or WGSL, without an oracle
     Gradcheck(Box<super::gradcheck::GradcheckArgs>),
@@ -78,6 +78,8 @@ pub enum Command {
     Fuzz(Box<super::fuzz::FuzzArgs>),
     /// Join the parts of a campaign that ran on many machines (fuzz --shard)
     Merge(super::merge::MergeArgs),
+    /// Fetch what your kernel needs and this machine lacks: nvcc
+    Setup(super::setup::SetupArgs),
     /// Write the completions of a shell
     Completions(super::help::CompletionsArgs),
     /// Write the man page, in roff

@@ -102,7 +102,7 @@ impl CoverageArgs {
         let corpus = paths::corpus(self.corpus.as_deref(), workload.name())?;
         let json = self.json.map(|file| paths::writable_file("--json", &file, "json"));
         let unreachable = match &self.unreachable {
-            Some(file) => read_unreachable(&paths::readable_file("--unreachable", file)?)?,
+            Some(file) => read_unreachable(file)?,
             None => default_unreachable()?,
         };
         Ok(CoveragePlan {
@@ -147,7 +147,7 @@ fn chosen(workload: &str, names: &[String]) -> Result<Vec<Artifact>, CliError> {
 
 fn read_unreachable(file: &Path) -> Result<Unreachable, CliError> {
     let what = || format!("cannot read {}", file.display());
-    let text = std::fs::read_to_string(file).map_err(|e| CliError::caused(what(), e))?;
+    let text = paths::text("", file)?;
     Unreachable::parse(&text).map_err(|e| CliError::caused(what(), e))
 }
 

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 pub use splatcheck_judge::gate::Outcome;
 use splatcheck_judge::gate::{Evidence, Gate, Inconclusive};
+use splatcheck_judge::words::{MOST_SHOWN, shown};
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +92,7 @@ pub fn code(result: Result<Outcome, CliError>) -> u8 {
 }
 
 /// The error and its causes on one line. A cause whose words the error already ends with is not
-/// repeated.
+/// repeated. Whatever a file or a driver put into it is text, and no more than people read.
 #[must_use]
 pub fn one_line(error: &dyn Error) -> String {
     let mut line = error.to_string();
@@ -104,7 +105,7 @@ pub fn one_line(error: &dyn Error) -> String {
         cause = error.source();
     }
     let words: Vec<_> = line.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    words.join(" ")
+    shown(&words.join(" "), MOST_SHOWN)
 }
 
 #[cfg(test)]

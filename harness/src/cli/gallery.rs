@@ -94,7 +94,7 @@ fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
     let head = [
         "system",
         "runs",
-        "derivatives",
+        "compared",
         "reductions",
         "lanes per atomic",
         "additions per word",

@@ -107,8 +107,8 @@ fn page_of_step(path: &Path) -> Result<PathBuf, CliError> {
     let is_page = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     match fs::metadata(path) {
         Ok(file) if file.is_dir() => return Err(refuse("is a folder, expected a file")),
-        // A pipe would wait for its reader; /dev/stdout has one.
-        Ok(file) if !file.is_file() && !path.starts_with("/dev") => {
+        // A pipe would wait for its reader; those that this process has have one.
+        Ok(file) if !file.is_file() && !is_own_stream(path) => {
             return Err(refuse("is no ordinary file"));
         }
         Ok(file) if file.len() > 0 && !named && !is_page => {
@@ -124,6 +124,12 @@ fn page_of_step(path: &Path) -> Result<PathBuf, CliError> {
         Err(_) => drop(paths::writable_place("--step-summary", path)?),
     }
     Ok(path.to_owned())
+}
+
+/// Whether a path is a stream that this process has open, as `/dev/stdout`.
+fn is_own_stream(path: &Path) -> bool {
+    ["/dev/stdout", "/dev/stderr", "/dev/null"].iter().any(|own| path == Path::new(own))
+        || path.parent() == Some(Path::new("/dev/fd"))
 }
 
 /// Writes findings as SARIF, if a file for them is named.
@@ -142,9 +148,8 @@ pub(super) fn write_sarif(
 }
 
 fn read_known(path: &Path) -> Result<KnownFailures, CliError> {
-    let path = paths::readable_file("--known-failures", path)?;
+    let text = paths::text("--known-failures", path)?;
     let what = || format!("--known-failures: cannot read {}", path.display());
-    let text = fs::read_to_string(&path).map_err(|e| CliError::caused(what(), e))?;
     KnownFailures::parse(&text).map_err(|e| CliError::caused(what(), e))
 }
 

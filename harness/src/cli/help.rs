@@ -20,7 +20,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     ("Look for more", &["fuzz", "merge", "replay", "report", "mutants", "gallery"]),
     ("Compute and measure", &["oracle", "render", "traffic", "sweep", "train"]),
-    ("This installation", &["self-check", "devices", "completions", "man"]),
+    ("This machine", &["self-check", "devices", "setup", "completions", "man"]),
 ];
 
 /// The commands that measure this repository's own kernels and cases. They are hidden from the page and from

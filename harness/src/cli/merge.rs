@@ -1,6 +1,5 @@
 //! `splatcheck merge`: the parts of a campaign as one.
 
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -12,6 +11,7 @@ use super::output::OutputArgs;
 use super::{paths, provenance};
 use crate::acceptance::folder::Staged;
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::read;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::report::{Detail, reproducer_path};
 use splatcheck_workloads::fuzz::{Part, ResultError, Results, folder_of, join};
@@ -92,9 +92,8 @@ fn copy_reproducers(merge: &MergePlan, staged: &Staged) -> Result<(), CliError> 
         let index = merge.whole.plan.index(finding.case.as_ref());
         let Some(folder) = index.and_then(|index| folder_of(&merge.parts, index)) else { continue };
         let from = reproducer_path(folder, finding);
-        let bytes = fs::read(&from).map_err(|error| {
-            CliError::caused(format!("cannot read the reproducer {}", from.display()), error)
-        })?;
+        let bytes = read::bytes(&from)
+            .map_err(|error| CliError::caused("cannot read a reproducer", error))?;
         write_file(&reproducer_path(&staged.path(), finding), &bytes)
             .map_err(|error| CliError::caused("cannot write a reproducer", error))?;
     }

@@ -14,7 +14,7 @@ use clap::Args;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use splatcheck_judge::report::Detail;
-use splatcheck_judge::words::grouped;
+use splatcheck_judge::words::{MOST_SHOWN, grouped, shown};
 
 /// Options of a report, as typed.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -139,14 +139,19 @@ impl Lines {
     }
 }
 
-/// Standard output, in colours on a terminal that shows them: not where it is piped, nor with `NO_COLOR`
-/// (no-color.org) set.
+/// Standard output for what people read ([`shown`]), in colours on a terminal that shows them: not where it is
+/// piped, nor with `NO_COLOR` (no-color.org) set.
 #[must_use]
 pub fn standard_output() -> Box<dyn Write> {
     match has_colours(&io::stdout()) {
-        false => Box::new(io::stdout()),
-        true => Box::new(Painted::new(anstream::stdout())),
+        false => Box::new(Shown::new(io::stdout(), false)),
+        true => Box::new(Shown::new(anstream::stdout(), true)),
     }
+}
+
+/// Standard error for what people read.
+pub(super) fn standard_error() -> impl Write {
+    Shown::new(io::stderr(), false)
 }
 
 /// Whether a stream shows colours: where it is a terminal, and `NO_COLOR` is not set.
@@ -173,30 +178,35 @@ const WORDS: [(&str, AnsiColor); 12] = [
     ("KNOWN FAILURE:", AnsiColor::Yellow),
 ];
 
-/// A stream that colours the first words of lines.
-struct Painted<W: Write> {
+/// A stream of lines as people may see them, whose first words may have colours.
+struct Shown<W: Write> {
     stream: W,
+    colours: bool,
     /// What was written of a line that is not ended.
     line: Vec<u8>,
 }
 
-impl<W: Write> Painted<W> {
-    fn new(stream: W) -> Self {
-        Self { stream, line: Vec::new() }
+impl<W: Write> Shown<W> {
+    fn new(stream: W, colours: bool) -> Self {
+        Self { stream, colours, line: Vec::new() }
     }
 
     /// Hands the line on.
     fn end_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
-        let known = WORDS.iter().find(|(word, _)| line.starts_with(word.as_bytes()));
-        let Some((word, color)) = known else { return self.stream.write_all(&line) };
+        let whole = String::from_utf8_lossy(&line);
+        let text = whole.strip_suffix('\n').unwrap_or(&whole);
+        let end = &whole[text.len()..];
+        let text = shown(text, MOST_SHOWN) + end;
+        let known = WORDS.iter().find(|(word, _)| self.colours && text.starts_with(word));
+        let Some((word, color)) = known else { return self.stream.write_all(text.as_bytes()) };
         let style = Style::new().bold().fg_color(Some((*color).into()));
         write!(self.stream, "{style}{word}{style:#}")?;
-        self.stream.write_all(&line[word.len()..])
+        self.stream.write_all(&text.as_bytes()[word.len()..])
     }
 }
 
-impl<W: Write> Write for Painted<W> {
+impl<W: Write> Write for Shown<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.line.extend_from_slice(part);
@@ -219,7 +229,7 @@ mod tests {
 
     fn painted(parts: &[&str]) -> String {
         let mut text = Vec::new();
-        let mut stream = Painted::new(&mut text);
+        let mut stream = Shown::new(&mut text, true);
         for part in parts {
             stream.write_all(part.as_bytes()).expect("a vector takes all");
         }
@@ -234,6 +244,8 @@ mod tests {
         let expected = format!("{red}disagree:\u{1b}[0m 2 engines\nthey disagree: so\nno end");
         assert_eq!(text, expected, "the word at the beginning of a line, whatever the writes");
         assert_eq!(painted(&[]), "", "nothing");
+        let hostile = painted(&["a\u{1b}[2J", "\0\n"]);
+        assert_eq!(hostile, "a\\u{1b}[2J\\u{0}\n", "no colours but its own");
     }
 
     #[test]

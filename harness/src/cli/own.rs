@@ -7,6 +7,7 @@ use splatcheck_emulator::WARP;
 use splatcheck_gpu::emulator::Interface;
 use splatcheck_reference::splat::Formulation;
 
+use super::compiler::Compiler;
 use super::exit::CliError;
 use super::formulation::Asked;
 use super::paths;
@@ -58,10 +59,12 @@ impl OwnArgs {
     pub(in crate::cli) fn resolve(self, kernels: &[String]) -> Result<Option<OwnPlan>, CliError> {
         self.refuse()?;
         let Some(file) = self.ptx else { return Ok(None) };
+        let compiler = Compiler::plain(self.judged.fast_math);
         let kernel = match (&self.manifest, kernels) {
-            (Some(manifest), _) => read_manifest(&file, manifest)?,
+            (Some(manifest), _) => read_manifest(&file, manifest, &compiler)?,
             (None, [entry]) => {
-                read_kernel("--ptx", &file, entry.clone(), &[Interface::Standard])?.into()
+                let own = ("--ptx", &*file);
+                read_kernel(own, &compiler, entry.clone(), &[Interface::Standard])?.into()
             }
             (None, []) => {
                 let what = "--ptx: say which kernel it is with --kernel NAME, or how yours is launched \

@@ -4,21 +4,54 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::exit::CliError;
-use splatcheck_judge::io::source_tree;
+use splatcheck_judge::io::{InputError, read, source_tree};
 
-/// That `path` is a file that can be opened. `option` is what it was given as.
+/// That `path` is a plain file that can be opened. `option` is what it was given as.
 ///
 /// # Errors
 /// Names the option and the path.
 pub fn readable_file(option: &str, path: &Path) -> Result<PathBuf, CliError> {
-    let named = named(option, path);
-    if path.is_dir() {
-        return Err(CliError::new(format!("{named}: is a folder, expected a file")));
-    }
-    match fs::File::open(path) {
-        Ok(_) => Ok(path.to_owned()),
-        Err(e) => Err(CliError::caused(format!("{named}: cannot open"), e)),
-    }
+    read::expect_file(path).map_err(|why| refused(option, &why))?;
+    Ok(path.to_owned())
+}
+
+/// Why a file is not read, behind the option that it was given as, if it has one.
+fn refused(option: &str, why: &InputError) -> CliError {
+    CliError::new(format!("{option} {why}").trim_start().to_owned())
+}
+
+/// The text of a program or of what says how it is launched, a file of some `kind`.
+///
+/// # Errors
+/// As [`readable_file`], and what the file is where that is known.
+pub fn program(option: &str, path: &Path, kind: &str) -> Result<String, CliError> {
+    let file = readable_file(option, path)?;
+    let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
+    let mut bytes = read::bytes_up_to(&file, read::MOST_TEXT).map_err(CliError::of)?;
+    // Warp and others write PTX as C does, with a NUL at its end.
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    bytes.truncate(end);
+    String::from_utf8(bytes).map_err(|error| {
+        bad(format!("not {kind}: {}", compiled(error.as_bytes()).unwrap_or("not a text")))
+    })
+}
+
+/// What a compiler made, by the number at its beginning.
+fn compiled(bytes: &[u8]) -> Option<&'static str> {
+    let is_fat = bytes.starts_with(&0xBA55_ED50_u32.to_le_bytes());
+    (is_fat || bytes.starts_with(b"\x7fELF")).then_some(
+        "compiled for a processor or a GPU (a cubin, a fatbin, an object file or a library); nvcc --ptx makes \
+         PTX of the source, cuobjdump --dump-ptx takes it out where it was kept",
+    )
+}
+
+/// The text of a file that a person names.
+///
+/// # Errors
+/// As [`readable_file`], and where it is no text, or too long a one.
+pub fn text(option: &str, path: &Path) -> Result<String, CliError> {
+    let path = &readable_file(option, path)?;
+    read::text(path).map_err(|why| refused(option, &why))
 }
 
 /// A path as it was typed: behind its option, if it has one.
@@ -211,5 +244,21 @@ mod tests {
         let text = one_line(&writable_file("-o", &deep.join("a.png"), "png").unwrap_err());
         assert!(text.contains("there is no folder"), "{text}");
         assert!(writable_file("-o", Path::new("x.PNG"), "png").is_ok(), "here");
+    }
+
+    #[test]
+    fn a_text_may_end_in_nul_and_what_a_compiler_made_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("k.ptx");
+        fs::write(&file, ".version 8.0\n\0").unwrap();
+        assert_eq!(program("ptx", &file, "PTX").unwrap(), ".version 8.0\n", "without it");
+        fs::write(&file, "\0\0").unwrap();
+        assert_eq!(program("ptx", &file, "PTX").unwrap(), "", "nothing else");
+        fs::write(&file, b"\x7fELF\x02\xff").unwrap();
+        let said = one_line(&program("ptx", &file, "PTX").unwrap_err());
+        assert!(said.contains("not PTX: compiled for") && said.contains("nvcc --ptx"), "{said}");
+        fs::write(&file, b"\xff\xfe").unwrap();
+        let said = one_line(&program("ptx", &file, "PTX").unwrap_err());
+        assert!(said.ends_with("not PTX: not a text"), "{said}");
     }
 }

@@ -1,6 +1,5 @@
 //! What a command judges, for the reports that name it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use splatcheck_gpu::EngineKind;
@@ -10,6 +9,7 @@ use crate::manifest::{Manifest, WgslKernel};
 use crate::user_kernel::UserKernel;
 use splatcheck_judge::campaign::EngineReport;
 use splatcheck_judge::gate::{Provenance, Role, SourceFile};
+use splatcheck_judge::io::read;
 
 /// The kernels of this version of splatcheck.
 pub(super) fn of_ours(seed: Option<u64>) -> Provenance {
@@ -94,8 +94,7 @@ fn executable(name: &str) -> Option<PathBuf> {
 /// A file with its hash; nothing where there is no such file, or it cannot be read: the program may do
 /// without it.
 fn source(role: Role, file: &Path) -> Option<SourceFile> {
-    let is_file = fs::metadata(file).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
-    let bytes = is_file.then(|| fs::read(file).ok()).flatten()?;
+    let bytes = read::bytes_up_to(file, LARGEST).ok()?;
     Some(SourceFile::new(role, file.display().to_string(), &bytes))
 }
 

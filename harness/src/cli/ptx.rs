@@ -7,9 +7,9 @@ mod read;
 mod subject;
 
 pub use judged_as::{JudgedAs, Reduced};
+pub use read::heading;
+pub(super) use read::read_kernel;
 pub(super) use read::read_manifest;
-pub(super) use read::text;
-pub use read::{heading, read_kernel};
 pub(super) use subject::{For, OneStage};
 pub use subject::{Subject, SubjectArgs};
 
@@ -27,6 +27,7 @@ use splatcheck_reference::splat::Formulation;
 
 use super::chain::ChainArgs;
 use super::command::seconds;
+use super::compiler::CompilerArgs;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
 use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
@@ -56,7 +57,7 @@ use splatcheck_workloads::splat::formulated::described;
 #[derive(Clone, Debug, Args)]
 #[command(after_long_help = interface::INTERFACE)]
 pub struct PtxArgs {
-    /// The program, as nvcc --ptx or NVRTC writes it
+    /// The program, as nvcc --ptx or NVRTC writes it, or a .cu file that nvcc compiles now
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Its entry point, with the parameters that are listed below
@@ -121,6 +122,9 @@ pub struct PtxArgs {
     /// How much is printed.
     #[command(flatten)]
     pub shown: OutputArgs,
+    /// How a .cu file is compiled.
+    #[command(flatten)]
+    pub compiler: CompilerArgs,
 }
 
 /// A checked `ptx`.
@@ -226,13 +230,16 @@ impl PtxArgs {
 
     /// The kernel with its manifest, or with the parameters of the formulation.
     fn kernel(&self) -> Result<UserKernel, CliError> {
+        let files = [&*self.file].into_iter();
+        let compiler = self.compiler.clone().of(files, Some(self.judged.fast_math))?;
         if let Some(manifest) = &self.manifest {
-            return read_manifest(&self.file, manifest);
+            return read_manifest(&self.file, manifest, &compiler);
         }
         // One of both is there: the parser sees to that.
         let entry = self.kernel.clone().unwrap_or_default();
         let asked = self.formulation.unwrap_or_default();
-        read_kernel("ptx", &self.file, entry, &asked.interfaces()).map(UserKernel::from)
+        read_kernel(("ptx", &self.file), &compiler, entry, &asked.interfaces())
+            .map(UserKernel::from)
     }
 
     fn formulation_of(&self, kernel: &UserKernel) -> Asked {

@@ -66,9 +66,8 @@ impl RenderArgs {
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &RenderPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let cases = scene_case(&plan.scene, &plan.convention)?;
-    let Some(case) = cases.first() else { return Err(CliError::new("the file has no camera")) };
-    if let Some(why) = sight::blind(case, 0) {
+    let case = scene_case(&plan.scene, &plan.convention)?;
+    if let Some(why) = sight::blind(&case, 0) {
         return Err(CliError::new(format!("{}: the image would show nothing: {why}", case.name)));
     }
     let scene = case.scene.map(f64::from);

@@ -3,7 +3,6 @@
 mod pictures;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +52,8 @@ impl ReportArgs {
         let traffic = self.traffic.as_deref().map(curves).transpose()?.unwrap_or_default();
         let pictures = summary.engines.iter();
         let pictures = pictures.map(|engine| engine.findings.iter().map(pictures::of).collect());
-        let page = Page { pictures: pictures.collect(), summary, coverage, traffic };
+        let pictures = pictures.collect();
+        let page = Page { pictures, summary: summary.shown(), coverage, traffic };
         Ok(ReportPlan { page, output })
     }
 }
@@ -79,25 +79,22 @@ fn of_campaign(folder: &Path) -> Result<(Summary, BTreeMap<String, Coverage>), C
 
 /// A file that `--json` wrote.
 fn of_file(file: &Path) -> Result<Summary, CliError> {
-    let text = text_of("", file)?;
-    serde_json::from_str(&text).map_err(|error| {
+    let text = paths::text("", file)?;
+    let summary: Summary = serde_json::from_str(&text).map_err(|error| {
         let what = format!("{}: no report that --json of this version wrote", file.display());
         CliError::caused(what, error)
-    })
-}
-
-fn text_of(option: &str, file: &Path) -> Result<String, CliError> {
-    let file = paths::readable_file(option, file)?;
-    fs::read_to_string(&file)
-        .map_err(|error| CliError::caused(format!("cannot read {}", file.display()), error))
+    })?;
+    summary.check().map_err(|problem| CliError::of(problem.in_file(file)))?;
+    Ok(summary)
 }
 
 /// A chart for each part: each reduction's operations on memory, as a share of those of `atomic`.
 fn curves(file: &Path) -> Result<Vec<Curves>, CliError> {
-    let parts: Vec<Part> = serde_json::from_str(&text_of("--traffic", file)?).map_err(|error| {
-        let what = format!("{}: not what 'splatcheck traffic --json' writes", file.display());
-        CliError::caused(what, error)
-    })?;
+    let parts: Vec<Part> =
+        serde_json::from_str(&paths::text("--traffic", file)?).map_err(|error| {
+            let what = format!("{}: not what 'splatcheck traffic --json' writes", file.display());
+            CliError::caused(what, error)
+        })?;
     Ok(parts.iter().map(Part::curves).collect())
 }
 

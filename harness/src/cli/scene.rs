@@ -4,11 +4,14 @@ use super::exit::CliError;
 use super::options::ScenePlan;
 use super::sight;
 use rayon::prelude::*;
-use splatcheck_reference::splat::Scene;
+use splatcheck_judge::io::{Problem, memory};
+use splatcheck_judge::words::count;
 use splatcheck_reference::splat::convention::Convention;
+use splatcheck_reference::splat::{Gaussians, Scene};
 use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::files::cameras::{self, NamedCamera};
 use splatcheck_workloads::splat::files::loss::loss_gradient;
-use splatcheck_workloads::splat::files::{cameras, ply};
+use splatcheck_workloads::splat::files::ply;
 
 /// Seed of the loss gradient of trained scenes.
 const LOSS_SEED: u64 = 1;
@@ -38,7 +41,7 @@ impl SceneCases {
 /// As [`scene_case`], and that no camera sees a Gaussian.
 pub fn scene_cases(plan: &ScenePlan, convention: &Convention) -> Result<SceneCases, CliError> {
     let (mut cases, mut blind) = (Vec::new(), Vec::new());
-    let all = scene_case(plan, convention)?;
+    let all = read_scene(plan, convention, usize::MAX)?;
     let seen: Vec<_> = all.par_iter().map(|case| sight::blind(case, 0)).collect();
     for (case, why) in all.into_iter().zip(seen) {
         match why {
@@ -60,12 +63,42 @@ pub fn scene_cases(plan: &ScenePlan, convention: &Convention) -> Result<SceneCas
     )))
 }
 
-/// Reads a trained scene: one case for every camera, or for the one that was named, whatever it sees. The
-/// background is black and the loss gradient a fixed random one of magnitude 1.
+/// Reads a trained scene under its first camera, or the one that was named, whatever it sees.
 ///
 /// # Errors
-/// What is wrong with the files, or a camera that is not there.
-pub fn scene_case(plan: &ScenePlan, convention: &Convention) -> Result<Vec<Case>, CliError> {
+/// What cannot be read, and a file without a camera.
+pub fn scene_case(plan: &ScenePlan, convention: &Convention) -> Result<Case, CliError> {
+    let first = read_scene(plan, convention, 1)?.pop();
+    first.ok_or_else(|| CliError::new("the file has no camera"))
+}
+
+/// Bytes of a pixel in a case: the loss gradient of three colours and of alpha, in f32.
+const KEPT: u64 = 4 * 4;
+/// Bytes of a pixel while its camera is worked on: the same in f64, and what is rasterized.
+const WORKED_ON: u64 = 64;
+
+/// That there is memory for these cameras: each is a case with the scene's Gaussians and an image of its own,
+/// and the largest is worked on.
+fn expect_memory(cameras: &[NamedCamera], gaussians: &Gaussians<f32>) -> Result<(), Problem> {
+    let pixels = |camera: &NamedCamera| u64::from(camera.width) * u64::from(camera.height);
+    let Some(largest) = cameras.iter().max_by_key(|camera| pixels(camera)) else { return Ok(()) };
+    let of_gaussians = 4 * (11 * gaussians.len() + gaussians.colors.values().len()) as u64;
+    let kept: u64 = cameras.iter().map(|camera| KEPT * pixels(camera) + of_gaussians).sum();
+    let size = format!("of up to {}x{} pixels", largest.width, largest.height);
+    let what = format!("{} {size}", count(cameras.len() as u64, "camera"));
+    memory::expect(what, kept + WORKED_ON * pixels(largest))
+}
+
+/// Reads a trained scene: one case for each of the first `most` cameras, or for the one that was named,
+/// whatever it sees. The background is black and the loss gradient a fixed random one of magnitude 1.
+///
+/// # Errors
+/// What is wrong with the files, a camera that is not there, or more of them than there is memory for.
+fn read_scene(
+    plan: &ScenePlan,
+    convention: &Convention,
+    most: usize,
+) -> Result<Vec<Case>, CliError> {
     let caused = |error| CliError::caused("cannot read the scene", error);
     let gaussians = ply::read_ply(&plan.ply).map_err(caused)?;
     let all = cameras::read_cameras(&plan.cameras).map_err(caused)?;
@@ -73,6 +106,7 @@ pub fn scene_case(plan: &ScenePlan, convention: &Convention) -> Result<Vec<Case>
     let chosen: Vec<_> = all
         .into_iter()
         .filter(|camera| plan.camera.as_ref().is_none_or(|name| *name == camera.name))
+        .take(most)
         .collect();
     if chosen.is_empty() {
         return Err(CliError::new(format!(
@@ -82,6 +116,7 @@ pub fn scene_case(plan: &ScenePlan, convention: &Convention) -> Result<Vec<Case>
             names.join(", ")
         )));
     }
+    expect_memory(&chosen, &gaussians).map_err(|problem| caused(problem.in_file(&plan.cameras)))?;
     let stem = plan.ply.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(chosen
         .into_iter()

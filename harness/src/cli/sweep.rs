@@ -25,6 +25,7 @@ use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::report::finding_words;
 use splatcheck_judge::table::table;
 use splatcheck_judge::traffic::Counts;
+use splatcheck_judge::words::shown;
 use splatcheck_judge::workload::AnyCase;
 use splatcheck_workloads::splat::contributions::Contributions;
 
@@ -250,7 +251,7 @@ fn write_files(plan: &SweepPlan, sweeps: &[Sweep]) -> Result<(), CliError> {
     }
     if let Some(file) = &plan.plot {
         let svg = plot(sweeps).map_err(CliError::of)?;
-        write_file(file, svg.as_bytes()).map_err(CliError::of)?;
+        write_file(file, shown(&svg, usize::MAX).as_bytes()).map_err(CliError::of)?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use report::{Report, Run};
 use splatcheck_judge::engines::{EngineProcess, Found, Limits, Program};
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::table::table;
+use splatcheck_judge::words::shown;
 use splatcheck_workloads::train::backward::{OnEngine, Oracle};
 use splatcheck_workloads::train::fit::{Curve, End, Fit};
 use splatcheck_workloads::train::plot::plot;
@@ -116,7 +117,7 @@ impl Report<'_> {
         if let Some(file) = &self.plan.plot {
             let curves: Vec<_> = self.runs.iter().map(|run| (run.name(), &run.curve)).collect();
             let svg = plot(&self.title(), &curves).map_err(CliError::of)?;
-            write_file(file, svg.as_bytes()).map_err(CliError::of)?;
+            write_file(file, shown(&svg, usize::MAX).as_bytes()).map_err(CliError::of)?;
         }
         Ok(())
     }

@@ -33,7 +33,8 @@ pub(super) fn is_run_by_cargo() -> bool {
 }
 
 /// The words with a command in front. `-q check` is `check -q`. Options alone are those of `self-check`, as they
-/// always were. No words at all ask what there is, but of `cargo run --release`, which judges this project.
+/// always were. No words at all ask what there is, but of `cargo run --release`, which judges this project. nvcc's
+/// `-std=c++20` is `--std=c++20`.
 ///
 /// # Errors
 /// What one comes for, where nothing was typed: nothing was judged, so that it must not look like a pass.
@@ -41,6 +42,11 @@ pub(super) fn with_command(
     mut words: Vec<OsString>,
     by_cargo: bool,
 ) -> Result<Vec<OsString>, clap::Error> {
+    for word in &mut words {
+        if word.to_str().is_some_and(|word| word == "-std" || word.starts_with("-std=")) {
+            *word = format!("-{}", word.to_string_lossy()).into();
+        }
+    }
     let is = |word: &OsString, of: &[&str]| of.iter().any(|option| word == option);
     let front = words.iter().skip(1).take_while(|word| is(word, &SHARED)).count();
     let judge_own = |mut words: Vec<OsString>| {
@@ -91,6 +97,7 @@ mod tests {
             (&["s", "-v", "-q", "ptx"], "s ptx -v -q"),
             (&["s", "check"], "s check"),
             (&["s", "--help"], "s --help"),
+            (&["s", "ptx", "-std=c++20"], "s ptx --std=c++20"),
             (&["s", "-q", "-V"], "s -q -V"),
         ] {
             assert_eq!(typed(words, false).as_deref(), Ok(same), "{words:?}");

@@ -21,7 +21,7 @@ use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::output::{OutputArgs, Progress};
 use super::ptx::{
-    For, Reduced, Subject, SubjectArgs, adds_up, heading, manifest_fits, roundings, text,
+    For, Reduced, Subject, SubjectArgs, adds_up, heading, manifest_fits, roundings,
     without_formulations,
 };
 use super::reproducer::{Reproducers, write_each};
@@ -119,8 +119,8 @@ impl WgslArgs {
     /// # Errors
     /// What cannot be read, and where a text is wrong.
     pub fn read(&self) -> Result<Arc<WgslKernel>, CliError> {
-        let source = text("wgsl", &self.file, "WGSL")?;
-        let manifest = text("--manifest", &self.manifest, "a manifest")?;
+        let source = paths::program("wgsl", &self.file, "WGSL")?;
+        let manifest = paths::program("--manifest", &self.manifest, "a manifest")?;
         let kernel = user_wgsl::kernel(&source, &manifest);
         kernel.map_err(|error| match error {
             user_wgsl::WgslError::Manifest(problem) => {

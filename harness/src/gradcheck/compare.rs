@@ -3,13 +3,11 @@
 use std::cell::OnceCell;
 
 use splatcheck_emulator::{Schedule, Shadowing};
+use splatcheck_judge::attribution::{Element, Parts};
 
 use super::draw::{Case, Values};
 use super::dtype::Dtype;
-use super::explain::Parts;
-use super::judge::{
-    Checked, Element, Judged, TAPE, compared, lost, on_tape, open, ran, results, told,
-};
+use super::judge::{Checked, Judged, TAPE, compared, lost, on_tape, open, ran, results, told};
 use super::launch::{Arrays, words_of};
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
@@ -49,11 +47,12 @@ fn compared_programs(
 ) -> Result<Checked, Stopped> {
     let terms = OnceCell::new();
     let one = ran(manifest, program, case, &Schedule::lockstep())?;
-    let other = ran_as_other(manifest, other, case, schedule)?;
+    let mut other = ran_as_other(manifest, other, case, schedule)?;
     let (open_one, open_other) = (open(&one.memory), open(&other.memory));
     let mut checked = Checked {
         lost: [lost(&one.memory), lost(&other.memory)].concat(),
         open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
+        traffic: other.count(),
         ..Checked::default()
     };
     for (name, dtype, shape) in results(manifest, case)? {
@@ -94,8 +93,7 @@ impl Taped {
             let buffer = *arrays.buffers.get(name)?;
             arrays.memory.terms(buffer, element).ok()
         });
-        let (uses, shares) = terms.unwrap_or_default();
-        Parts { uses, shares }
+        terms.unwrap_or_default().into()
     }
 }
 

@@ -2,33 +2,18 @@
 
 use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing};
 
+use splatcheck_judge::attribution::{Element, Explained, Parts, WrongArray, explain};
 use splatcheck_judge::io::container::Entry;
 use splatcheck_judge::words::count;
 
 use super::draw::{Case, CaseProblem, Values};
 use super::dtype::Dtype;
-use super::explain::{Explained, Parts, explain};
 use super::launch::{Arrays, Traffic};
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
 
 /// Bytes that the tape of a forward pass may take.
 pub(super) const TAPE: u64 = 1 << 30;
-
-/// An element that is not what it must be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Element {
-    /// Its number, row by row.
-    pub index: usize,
-    /// What the kernel's operations give in real arithmetic.
-    pub found: f64,
-    /// What they must give.
-    pub expected: f64,
-    /// How far both are uncertain together.
-    pub uncertainty: f64,
-    /// What the kernel returned in f32.
-    pub float: f32,
-}
 
 /// What came of one array.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,6 +40,14 @@ pub struct Judged {
     pub rounding: f64,
 }
 
+impl Judged {
+    /// What is wrong of it.
+    fn wrong_array(&self) -> WrongArray<'_> {
+        let Self { name, of, compared, zeros, wrong, .. } = self;
+        WrongArray { name, of, compared: *compared, zeros: *zeros, wrong }
+    }
+}
+
 /// What came of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
@@ -70,7 +63,8 @@ pub struct Checked {
     pub explained: Option<Explained>,
     /// A kernel gave no result.
     pub fault: Option<String>,
-    /// What the backward launches sent to global memory by atomics; nothing where there are none.
+    /// What the launches that are judged sent to global memory by atomics: the backward ones, or all of the other
+    /// of two programs.
     pub traffic: Traffic,
 }
 
@@ -109,7 +103,7 @@ impl Checked {
     /// A gradient that was judged, and what its wrong elements may lack if nothing says it yet.
     pub(super) fn add(&mut self, judged: Judged, parts: &dyn Fn(usize) -> Parts) {
         if self.explained.is_none() && !judged.wrong.is_empty() {
-            self.explained = explain(&judged, parts);
+            self.explained = explain(&judged.wrong_array(), parts);
         }
         self.arrays.push(judged);
     }

@@ -51,8 +51,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use splatcheck_emulator::Conventions;
 use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::toml_node;
 use splatcheck_workloads::layout::Expression;
-use splatcheck_workloads::layout::written::parse;
 
 use super::dtype::Dtype;
 
@@ -318,7 +318,7 @@ impl Manifest {
     /// # Errors
     /// The first thing that is wrong, with what to do.
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        let file: File = parse("the manifest", text)?;
+        let file: File = toml_node::read("the manifest", text)?;
         let manifest = Self {
             ptx: file.ptx.map_or_else(Vec::new, Some::all),
             sizes: file.sizes,

@@ -78,6 +78,32 @@ fn demangled(name: &str) -> Option<String> {
     symbol.demangle_with_options(&DemangleOptions::default()).ok()
 }
 
+/// A name in C++ in one spelling, whichever tool printed it: without blanks, and of a template's numbers (`3`,
+/// `3u`, `(unsigned int)3`) the digits alone.
+fn spelled(words: &str) -> String {
+    const CASTS: [&str; 6] =
+        ["(unsignedint)", "(unsignedlonglong)", "(unsignedlong)", "(longlong)", "(long)", "(int)"];
+    let mut all: String = words.chars().filter(|letter| !letter.is_whitespace()).collect();
+    for cast in CASTS {
+        for before in ["<", ","] {
+            for digit in '0'..='9' {
+                all = all.replace(&format!("{before}{cast}{digit}"), &format!("{before}{digit}"));
+            }
+        }
+    }
+    let mut out = String::with_capacity(all.len());
+    let (mut number, mut begins) = (false, false);
+    for letter in all.chars() {
+        number = letter.is_ascii_digit() && (begins || number)
+            || number && matches!(letter, 'u' | 'l' | 'U' | 'L');
+        if !(number && letter.is_ascii_alphabetic()) {
+            out.push(letter);
+        }
+        begins = matches!(letter, '<' | ',');
+    }
+    out
+}
+
 /// The entry point that is meant: one of that name, in C++ with or without its parameters, or the only one
 /// that the name is a part of.
 pub(crate) fn entry(kernel: &str, names: &[String]) -> Result<String, BindError> {
@@ -85,12 +111,15 @@ pub(crate) fn entry(kernel: &str, names: &[String]) -> Result<String, BindError>
         let name = words.split(['(', '<']).next().unwrap_or_default();
         name.rsplit(' ').next().unwrap_or_default().to_owned()
     };
+    let wanted = spelled(kernel);
     let is = |name: &&String| {
         let words = demangled(name);
-        **name == kernel || words.is_some_and(|words| words == kernel || plain(&words) == kernel)
+        let same = |words: String| spelled(&words) == wanted || plain(&words) == kernel;
+        **name == kernel || words.is_some_and(same)
     };
     let part = |name: &&String| {
-        name.contains(kernel) || demangled(name).is_some_and(|words| words.contains(kernel))
+        let words = demangled(name);
+        name.contains(kernel) || words.is_some_and(|words| spelled(&words).contains(&wanted))
     };
     let mut found: Vec<&String> = names.iter().filter(is).collect();
     if found.is_empty() && !kernel.is_empty() {
@@ -228,6 +257,11 @@ mod tests {
             ("rasterize_to_pixels_bwd", 1),
             ("gsplat::rasterize_to_pixels_bwd", 1),
             ("add_all", 2),
+            // As c++filt and others print it.
+            ("void gsplat::rasterize_to_pixels_bwd<3u, float>(unsigned int, float const*)", 1),
+            ("gsplat::rasterize_to_pixels_bwd<3u, float>", 1),
+            ("gsplat::rasterize_to_pixels_bwd<3, float>", 1),
+            ("rasterize_to_pixels_bwd<(unsigned int)3,float>(unsigned int", 1),
         ] {
             assert_eq!(entry(kernel, &names()), Ok(names()[expected].clone()), "{kernel}");
         }
@@ -239,6 +273,10 @@ mod tests {
             text("mul").starts_with("no entry point is named 'mul': there are _Z3add"),
             "{}",
             text("mul")
+        );
+        assert!(
+            text("rasterize_to_pixels_bwd<4u, float>").contains("no entry point"),
+            "another number"
         );
         assert!(text("").contains("no entry point"), "an empty name is a part of all");
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::{Problem, toml_node};
 use splatcheck_workloads::layout::Expression;
-use splatcheck_workloads::layout::written::{self, Written};
+use splatcheck_workloads::layout::written::Written;
 use splatcheck_workloads::presets::{Constants, WrittenTerms};
 
 /// The whole file.
@@ -148,7 +148,7 @@ impl File {
     /// # Errors
     /// What TOML or the tables do not allow, with its line.
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
-        written::parse("the manifest", text)
+        toml_node::read("the manifest", text)
     }
 
     /// The keys that say what the kernels are judged as, but for the preset.

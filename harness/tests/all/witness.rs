@@ -6,12 +6,13 @@ use splatcheck::gradcheck::{Checked, check_stages, forward_of};
 use splatcheck::mutants::class::{Class, Trial, classes, drawn};
 use splatcheck::mutants::emulated::{stage_of, takes};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
-use splatcheck_emulator::{Schedule, WARP};
+use splatcheck_emulator::{Contribution, Schedule, WARP};
 use splatcheck_gpu::artifact::Artifact;
-use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Pair, differentiable};
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_gpu::tensor::Dtype;
-use splatcheck_gpu::{EngineError, Setting, Stage};
+use splatcheck_gpu::{Data, Dtype, Engine, EngineError, Setting, Stage, Tensor, Tensors, Work};
+use splatcheck_judge::judge::Arithmetic;
+use splatcheck_judge::workload::FailedRun;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -293,6 +294,56 @@ fn aimed<'c>(
 
 /// A race whose values are right in both orders that are tried here; `splatcheck mutants` finds it in others.
 const RACE: &str = "missing-barrier-between-batches-block in rasterize_backward_block";
+
+/// A gradient that lacks what one line of the forward kernel contributes is told by that line, where no hypothesis
+/// says what it is.
+#[test]
+fn a_gradient_that_lacks_a_line_is_told_by_it() {
+    let backward = backwards("splat").into_iter().find(|stage| stage.name == "project_backward");
+    let backward = backward.expect("it has a forward stage");
+    let forward = forward_of(backward).expect("it is `project`");
+    let classes = classes_of("splat", 1);
+    let mut told = BTreeMap::new();
+    for job in classes[0].trials.iter().filter_map(|trial| trial.job(backward)).take(12) {
+        let setting = backward.settings(&Setting::sweep(WARP))[0];
+        let work = Work { inputs: &job.inputs, settings: &[setting] };
+        let mut ran = engine(Schedule::lockstep()).run(backward, &[work]).expect("it runs");
+        let right = ran.remove(0).remove(0);
+        let given = differentiable(&job.inputs);
+        let mut own = Tensors::new();
+        for port in forward.inputs {
+            own.insert(port.name, given.get(port.name).expect("both read it").clone());
+        }
+        let pair = Pair { forward: (forward, &own), backward: (backward, &given), setting };
+        let mut engine = engine(Schedule::lockstep());
+        let Ok((memory, sweep)) = engine.sweep(pair) else { continue };
+        let gradient = sweep.gradients.iter().find(|one| one.name == "v_means").expect("it");
+        let values = right.f32("v_means").expect("it is there");
+        let uses: Vec<_> =
+            (0..values.len()).map(|at| sweep.parts(memory, gradient, at).0).collect();
+        let Some(first) = uses.first().and_then(|uses| uses.last()) else { continue };
+        let line = first.place.source.clone().expect("our kernels have lines");
+        #[expect(clippy::cast_possible_truncation, reason = "an output in f32")]
+        let lacks = |(value, uses): (&f32, &Vec<Contribution>)| {
+            let own =
+                |one: &&Contribution| (&one.place, one.operand) == (&first.place, first.operand);
+            (f64::from(*value) - uses.iter().filter(own).map(|one| one.value).sum::<f64>()) as f32
+        };
+        let wrong: Vec<f32> = values.iter().zip(&uses).map(lacks).collect();
+        let mut outputs = right.clone();
+        let shape = right.get("v_means").expect("it is there").shape().to_vec();
+        let wrong = Tensor::new("v_means", shape, Data::F32(wrong)).expect("the same shape");
+        outputs.insert("v_means", wrong);
+        let run = FailedRun { arithmetic: Arithmetic::Cuda, setting, lane_width: WARP };
+        let diagnosis = job.diagnose(run, &outputs).expect("all outputs are there");
+        let headline = diagnosis.map(|diagnosis| diagnosis.headline).unwrap_or_default();
+        *told
+            .entry(headline.starts_with("looks like: v_means") && headline.contains(&line))
+            .or_insert(0) += 1;
+        println!("{line}: {headline}");
+    }
+    assert!(told.get(&true).is_some_and(|count| *count >= 3), "{told:?}");
+}
 
 /// Every mutant of a backward kernel that changes values dies by its forward kernel alone.
 #[test]

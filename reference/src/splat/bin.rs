@@ -84,11 +84,15 @@ pub(crate) fn rectangle<S: Scalar>(
     })
 }
 
-/// More (tile, Gaussian) pairs than an i32 position can number.
+/// The most (tile, Gaussian) pairs that are listed: an i32 numbers their positions, and the lists alone take
+/// 1 GiB.
+const MOST_PAIRS: u64 = 1 << 28;
+
+/// More (tile, Gaussian) pairs than are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the scene lists {pairs} (tile, Gaussian) pairs, more than the 2147483647 that can be \
-     numbered: use a smaller image or smaller Gaussians"
+    "the scene lists {pairs} (tile, Gaussian) pairs, more than {MOST_PAIRS}, whose lists take 1 GiB: use a \
+     smaller image or smaller Gaussians"
 )]
 pub struct TooManyPairs {
     /// Pairs that would be listed.
@@ -159,7 +163,7 @@ pub(crate) fn lists(
     };
     let area = |[x, y]: Rectangle| u64::from(x[1] - x[0]) * u64::from(y[1] - y[0]);
     let pairs = listed.iter().map(|&(_, rectangle)| area(rectangle)).sum();
-    if pairs > i32::MAX as u64 {
+    if pairs > MOST_PAIRS {
         return Err(TooManyPairs { pairs });
     }
     let mut tile_offsets = vec![0u32; across * tiles[1] as usize + 1];

@@ -6,6 +6,7 @@
 
 use super::measured::{Measured, Part};
 use super::words::What;
+use crate::attribution::surprise;
 use std::collections::BTreeSet;
 
 /// A column of an output under a hypothesis.
@@ -145,9 +146,6 @@ pub(super) struct Candidate {
     bits: f64,
 }
 
-/// The most that one element can say: an f32 has 24 bits.
-const MOST_BITS: f64 = 24.0;
-
 /// The weights of an output's columns; `elsewhere` is what the same program had returned before it could
 /// have had the fault: a hypothesis which holds that too says nothing.
 fn weights(
@@ -177,8 +175,7 @@ fn weights(
         match (outside, holds) {
             (true, true) if tells => {
                 weight.supports += 1;
-                let error = (returned - right.value).abs();
-                bits += (error / may.radius).log2().clamp(0.0, MOST_BITS);
+                bits += surprise((returned - right.value).abs(), may.radius);
             }
             (true, true) | (false, true) => {}
             (true, false) => weight.refutes += 1,

@@ -3,6 +3,7 @@
 use super::measured::Measured;
 use super::weigh::{Candidate, Reach, Seen, together};
 use super::{Diagnosis, words};
+use crate::attribution::Explained;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -20,6 +21,8 @@ pub struct Weighing {
     pub(super) runs: usize,
     /// Whether every element outside its bounds is NaN.
     all_are_nan: bool,
+    /// What the gradients lack of the forward kernel, where it was asked.
+    pub(super) attribution: Option<Explained>,
 }
 
 impl Weighing {
@@ -30,7 +33,7 @@ impl Weighing {
     ) -> Self {
         let seen = measured.parts.iter().map(Seen::new).collect();
         let all_are_nan = measured.all_are_nan();
-        Self { seen, candidates, tried, left_out, runs: 1, all_are_nan }
+        Self { seen, candidates, tried, left_out, runs: 1, all_are_nan, attribution: None }
     }
 
     /// Elements outside their bounds.
@@ -137,7 +140,11 @@ impl Weighing {
         if best == Reach::Partly {
             let tells = |candidate: &&&Candidate| candidate.near() > 1;
             let nearest = candidates.iter().rev().filter(tells);
-            return words::none(self, nearest.max_by_key(|one| one.near()).copied());
+            let none = words::none(self, nearest.max_by_key(|one| one.near()).copied());
+            return match &self.attribution {
+                Some(attribution) => words::attributed(attribution, none),
+                None => none,
+            };
         }
         let equal = candidates.iter().take_while(|one| reach(one) == best);
         let most = equal.clone().map(|one| others(&one.what.fault())).max().unwrap_or(0);

@@ -4,7 +4,9 @@ use super::Diagnosis;
 use super::change::Change;
 use super::weigh::{Candidate, Reach, Seen};
 use super::weighing::Weighing;
+use crate::attribution::{Explained, file_and_line};
 use crate::words::{count_of, list};
+use splatcheck_gpu::source_lines::SourceLine;
 
 /// What a hypothesis says.
 #[derive(Clone, Debug)]
@@ -213,6 +215,18 @@ pub(super) fn none(weighing: &Weighing, nearest: Option<&Candidate>) -> Diagnosi
         format!("no known fault: none of {} hypotheses explains it{closest}", weighing.tried);
     let others = not_tested(weighing.left_out).into_iter().collect();
     Diagnosis::new(headline, others, nameless(weighing))
+}
+
+/// No hypothesis explains it, and a part of splatcheck's own forward kernel does.
+pub(super) fn attributed(attribution: &Explained, none: Diagnosis) -> Diagnosis {
+    let Explained { words, line } = attribution;
+    let source = line.as_deref().and_then(file_and_line).and_then(|(file, line)| {
+        let text = SourceLine { file: file.to_owned(), line }.text()?;
+        Some(format!("{file}:{line} of splatcheck's own forward kernel is '{text}'"))
+    });
+    let headline = format!("looks like: {words}, of splatcheck's own forward kernel");
+    let others = source.into_iter().chain([none.headline]).chain(none.others).collect();
+    Diagnosis::new(headline, others, words.clone())
 }
 
 /// What findings without a name have in common: the outputs that are wrong.

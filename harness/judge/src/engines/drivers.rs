@@ -7,7 +7,6 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use splatcheck_gpu::DeviceInfo;
@@ -15,6 +14,7 @@ use splatcheck_gpu::DeviceInfo;
 use super::discover::Missing;
 use super::emulation::Emulation;
 use super::spec::{Driver, Identity};
+use crate::io::{InputError, read};
 
 /// Folders of ICD files on Linux.
 const FOLDERS: [&str; 4] = [
@@ -302,8 +302,8 @@ fn cache_variable(cache: Option<&Path>, bits: u32) -> (&'static str, OsString) {
 /// Why an ICD file leads to no driver.
 #[derive(Debug, thiserror::Error)]
 enum IcdError {
-    #[error("cannot read {}: {source}", file.display())]
-    Unreadable { file: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Unreadable(#[from] InputError),
     #[error("{} is not JSON: {source}", file.display())]
     NotJson { file: PathBuf, source: serde_json::Error },
     #[error("{} has no ICD.library_path", file.display())]
@@ -315,8 +315,7 @@ enum IcdError {
 /// Checks that the library an ICD file names is there, where that can be told.
 fn library(path: &Path) -> Result<(), IcdError> {
     let file = || path.to_owned();
-    let text =
-        fs::read_to_string(path).map_err(|source| IcdError::Unreadable { file: file(), source })?;
+    let text = read::text(path)?;
     let json: serde_json::Value =
         serde_json::from_str(&text).map_err(|source| IcdError::NotJson { file: file(), source })?;
     let library =

@@ -1,5 +1,6 @@
 //! Whether a process may have ended for lack of memory, which says nothing of what it ran.
 
+use crate::io::memory::address_limit;
 use std::process::ExitStatus;
 
 /// What allocators and drivers say at their end.
@@ -10,7 +11,7 @@ const WORDS: [&str; 4] =
 /// Under a limit of the address space a driver that was refused memory crashes as one does that reads at a
 /// wrong address: nobody can tell the two apart.
 pub(super) fn lacked(status: ExitStatus, last_words: Option<&str>) -> Option<String> {
-    lacked_within(status, last_words, address_space())
+    lacked_within(status, last_words, address_limit())
 }
 
 fn lacked_within(
@@ -40,18 +41,6 @@ fn crashed(status: ExitStatus) -> bool {
 #[cfg(not(unix))]
 fn crashed(_: ExitStatus) -> bool {
     false
-}
-
-/// The limit of this process's address space, which its children have too; `None` where there is none.
-#[cfg(target_os = "linux")]
-fn address_space() -> Option<u64> {
-    use rustix::process::{Resource, getrlimit};
-    getrlimit(Resource::As).current
-}
-
-#[cfg(not(target_os = "linux"))]
-fn address_space() -> Option<u64> {
-    None
 }
 
 #[cfg(all(test, unix))]

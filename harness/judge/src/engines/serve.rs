@@ -28,6 +28,7 @@ use super::protocol::{
     decode_request, encode_response, read_frame, write_frame,
 };
 use super::spec::Identity;
+use crate::io::read;
 use crate::threads::{self, NoThread};
 
 /// How long work may go on after the parent is gone. The parent kills its child when it gives up;
@@ -74,7 +75,7 @@ fn mutant() -> Result<Option<Edit>, EngineError> {
     let failed = |error: &dyn std::fmt::Display| {
         EngineError::Input(format!("{MUTANT} = {}: {error}", patch.display()))
     };
-    let text = std::fs::read_to_string(&patch).map_err(|error| failed(&error))?;
+    let text = read::text(patch.as_ref()).map_err(|error| failed(&error))?;
     let mutation = Mutation::parse("", &text).map_err(|error| failed(&error))?;
     mutation.wgsl_edit().map(Some).map_err(|error| failed(&error))
 }

@@ -16,6 +16,7 @@ use crate::words::count;
 /// Never: the serializer writes to memory and drops characters that XML has not.
 #[must_use]
 pub fn junit(summary: &Summary) -> String {
+    let summary = &summary.shown();
     let mut report = Report::new("splatcheck");
     report.add_test_suites(summary.engines.iter().map(|engine| engine_suite(summary, engine)));
     for asked in [true, false] {

@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{place, reduction_of};
 use crate::campaign::{EngineReport, Finding};
+use crate::io::{Problem, toml_node};
 use crate::verdict::Verdict;
+use std::collections::BTreeSet;
 
 /// A failure that does not stop the build.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -53,7 +55,7 @@ pub struct KnownFailures {
 pub enum KnownFailuresError {
     /// It is no TOML, or has other fields.
     #[error("{0}")]
-    Toml(#[from] toml::de::Error),
+    Toml(#[from] Problem),
     /// An entry does not say why it fails.
     #[error("failure {number}: the reason is empty: say why it fails")]
     NoReason {
@@ -74,14 +76,14 @@ impl KnownFailures {
     /// # Errors
     /// What is wrong and in which line; also an entry without a reason and one that stands twice.
     pub fn parse(text: &str) -> Result<Self, KnownFailuresError> {
-        let known: Self = toml::from_str(text)?;
+        let known: Self = toml_node::read("the file of known failures", text)?;
+        let mut places = BTreeSet::new();
         for (i, failure) in known.failures.iter().enumerate() {
             let number = i + 1;
             if failure.reason.trim().is_empty() {
                 return Err(KnownFailuresError::NoReason { number });
             }
-            let same = |other: &KnownFailure| other.covers_as(failure);
-            if known.failures[..i].iter().any(same) {
+            if !places.insert(failure.place()) {
                 return Err(KnownFailuresError::Twice { number });
             }
         }
@@ -127,13 +129,9 @@ impl KnownFailure {
         self.adapter == report.info.adapter && self.driver == report.info.driver
     }
 
-    /// Whether both cover the same findings.
-    fn covers_as(&self, other: &Self) -> bool {
-        let key = |known: &Self| {
-            let Self { adapter, driver, stage, reduction, .. } = known;
-            [adapter, driver, stage, reduction].map(String::clone)
-        };
-        key(self) == key(other)
+    /// What it covers: no two entries cover the same.
+    fn place(&self) -> [&str; 4] {
+        [&self.adapter, &self.driver, &self.stage, &self.reduction]
     }
 }
 

@@ -25,6 +25,7 @@ pub struct Finding {
 #[must_use]
 pub fn findings(summary: &Summary) -> Vec<Finding> {
     let new = |all: &Vec<(&EngineSummary, &FindingSummary)>| all[0].1.known.is_none();
+    let summary = summary.shown();
     summary.faults().into_iter().filter(new).map(|all| of_one(&all)).collect()
 }
 

@@ -9,6 +9,7 @@ use crate::words::count;
 /// The Markdown text: the result and what it is of, the findings, then a table of everything that ran.
 #[must_use]
 pub fn step_summary(summary: &Summary) -> String {
+    let summary = &summary.shown();
     let mut text = String::new();
     let sign = if summary.pass { "passes" } else { "FAILS" };
     let subject = match &*summary.run.subject {
@@ -94,7 +95,7 @@ fn finding_text(all: &[(&EngineSummary, &FindingSummary)]) -> String {
         engine.lane_width,
         count(finding.runs, "run"),
         finding.lines().replace("```", "'''"),
-        finding.case,
+        finding.case.replace("```", "'''"),
         finding.camera,
         finding.again().map_or_else(String::new, |again| format!("{again}\n")),
         others.join("\n"),

@@ -1,5 +1,7 @@
 //! A campaign as data: what the JSON file holds.
 
+mod people;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

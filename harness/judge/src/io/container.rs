@@ -11,7 +11,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -21,6 +20,7 @@ use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use crate::io::error::{Problem, quoted};
+use crate::io::read;
 
 /// Bytes of the header's length.
 const LENGTH: usize = size_of::<u64>();
@@ -222,8 +222,7 @@ pub fn metadata(file: &Path) -> Option<BTreeMap<String, String>> {
         #[serde(rename = "__metadata__")]
         metadata: BTreeMap<String, String>,
     }
-    let is_file = std::fs::metadata(file).is_ok_and(|file| file.is_file());
-    let mut file = is_file.then(|| File::open(file).ok()).flatten()?;
+    let mut file = read::open(file).ok()?;
     let mut length = [0; LENGTH];
     file.read_exact(&mut length).ok()?;
     let length = u64::from_le_bytes(length);

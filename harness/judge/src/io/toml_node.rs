@@ -8,25 +8,50 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Problem, quoted};
 use super::notation::f32_from_bits;
+use crate::words;
 
 /// How a number that TOML cannot say is written.
 pub const NUMBER_ADVICE: &str =
     "expected a finite decimal number or the bits of an f32 as a string such as \"0x3b808081\"";
 
+/// Bytes of the largest TOML that is read. A table of one key takes some three hundred times its text.
+pub const MOST_TOML: usize = 2 << 20;
+
 /// Parses a document.
 pub fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
-    DeTable::parse(text).map_err(|error| {
-        let value = format!("not readable {}", quoted(error.message()));
-        let problem = Problem::new("the TOML", value, "mend it there");
-        match error.span() {
-            Some(span) => problem.at_line(line_of(text, span.start)),
-            None => problem,
-        }
-    })
+    check_size(text)?;
+    DeTable::parse(text).map_err(|error| at_fault("the TOML", text, &error))
+}
+
+/// Reads a file's tables; `what` names the file.
+///
+/// # Errors
+/// What TOML or the tables do not allow, with its line.
+pub fn read<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> Result<T, Problem> {
+    check_size(text)?;
+    toml::from_str(text).map_err(|error| at_fault(what, text, &error))
+}
+
+fn check_size(text: &str) -> Result<(), Problem> {
+    if text.len() <= MOST_TOML {
+        return Ok(());
+    }
+    let advice = format!("at most {MOST_TOML} are read: write a large case as .safetensors");
+    Err(Problem::new("the TOML's size", format!("{} bytes", text.len()), advice))
+}
+
+fn at_fault(what: &str, text: &str, error: &toml::de::Error) -> Problem {
+    let said: Vec<_> = error.message().lines().map(str::trim).collect();
+    let said = words::shown(&said.join("; "), 400);
+    let problem = Problem::new(what, format!("not understood ({said})"), "mend it there");
+    match error.span() {
+        Some(span) => problem.at_line(line_of(text, span.start)),
+        None => problem,
+    }
 }
 
 /// Line, from 1, of a byte of the text.
-fn line_of(text: &str, byte: usize) -> usize {
+pub fn line_of(text: &str, byte: usize) -> usize {
     let before = text.as_bytes().get(..byte).unwrap_or(text.as_bytes());
     before.iter().filter(|&&b| b == b'\n').count() + 1
 }

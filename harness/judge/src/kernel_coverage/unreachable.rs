@@ -16,6 +16,7 @@
 //! explains no hole, though a kernel with its line ran, is reported: it is wrong or not needed.
 
 use super::holes::{Hole, Kind, Source};
+use crate::io::{Problem, toml_node};
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::artifact::Artifact;
 
@@ -53,7 +54,7 @@ pub struct Unreachable {
 pub enum UnreachableError {
     /// It is no TOML, or has other fields.
     #[error("{0}")]
-    Toml(#[from] toml::de::Error),
+    Toml(#[from] Problem),
     /// An entry gives no reason.
     #[error("unreachable {number}: the reason is empty: say why no input gets there")]
     NoReason {
@@ -74,7 +75,7 @@ impl Unreachable {
     /// # Errors
     /// What is wrong, and in which entry.
     pub fn parse(text: &str) -> Result<Self, UnreachableError> {
-        let all: Self = toml::from_str(text)?;
+        let all: Self = toml_node::read("the file of arguments", text)?;
         for (number, argument) in (1..).zip(&all.arguments) {
             if argument.reason.trim().is_empty() {
                 return Err(UnreachableError::NoReason { number });

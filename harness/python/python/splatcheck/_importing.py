@@ -76,6 +76,10 @@ def import_case(
         OSError: a file cannot be read or written.
     """
     name = os.fspath(path)
+    for file in (name, *([] if forward is None else [os.fspath(forward)])):
+        # To open a pipe is to wait for its writer.
+        if os.path.exists(file) and not os.path.isfile(file):
+            raise ValueError(f"{_arrays.short(file)}: is a folder, a pipe or a device, expected a file")
     try:
         # What numbers of a file come to is said below, in words.
         with np.errstate(all="ignore"):

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::asked::{Asked, Cases, Question};
 use crate::cli::command::seconds;
+use crate::cli::compiler::{Compiler, CompilerArgs};
 use crate::cli::exit::CliError;
 use crate::cli::paths;
-use crate::cli::ptx::text;
 use crate::cli::schedule::ScheduleArgs;
 use crate::gradcheck::{Case, Manifest, Program};
 use crate::user_kernel::Observe;
@@ -61,12 +61,15 @@ pub struct DrawnArgs {
     /// Folder for a reproducer of what disagrees
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
+    /// How a .cu file is compiled.
+    #[command(flatten)]
+    pub compiler: CompilerArgs,
 }
 
 /// Options of `gradcheck`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct GradcheckArgs {
-    /// The kernels in PTX or WGSL [default: those that the manifest names]
+    /// The kernels in PTX, WGSL or a .cu file [default: those that the manifest names]
     #[arg(value_name = "PTX")]
     pub ptx: Vec<PathBuf>,
     /// The rest.
@@ -77,10 +80,10 @@ pub struct GradcheckArgs {
 /// Options of `compare`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
-    /// The program that is right, in PTX or WGSL
+    /// The program that is right, in PTX, WGSL or a .cu file
     #[arg(value_name = "RIGHT.ptx")]
     pub right: PathBuf,
-    /// The program that must compute the same, in PTX or WGSL
+    /// The program that must compute the same, in PTX, WGSL or a .cu file
     #[arg(value_name = "OTHER.ptx")]
     pub other: PathBuf,
     /// The rest.
@@ -91,7 +94,7 @@ pub struct CompareArgs {
 /// Options of `accuracy`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct AccuracyArgs {
-    /// The kernels in PTX or WGSL [default: those that the manifest names]
+    /// The kernels in PTX, WGSL or a .cu file [default: those that the manifest names]
     #[arg(value_name = "PTX")]
     pub ptx: Vec<PathBuf>,
     /// The rest.
@@ -154,9 +157,9 @@ impl Plan {
     }
 }
 
-/// Files with their texts.
-fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, CliError> {
-    let text = |file: &PathBuf| Ok((file.display().to_string(), text("the PTX", file, "PTX")?));
+/// Files with their texts, those in CUDA with their PTX.
+fn texts(files: &[PathBuf], compiler: &Compiler) -> Result<Vec<(String, String)>, CliError> {
+    let text = |file: &PathBuf| Ok((file.display().to_string(), compiler.text("the PTX", file)?));
     files.iter().map(text).collect()
 }
 
@@ -167,7 +170,7 @@ fn named(texts: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
 impl DrawnArgs {
     fn resolve(self, question: Question, named: Vec<Vec<PathBuf>>) -> Result<Plan, CliError> {
         let manifest_file = paths::readable_file("--manifest", &self.manifest)?;
-        let written = text("--manifest", &manifest_file, "a manifest")?;
+        let written = paths::program("--manifest", &manifest_file, "a manifest")?;
         let manifest = Manifest::parse(&written)
             .map_err(|problem| CliError::caused("--manifest", problem.in_file(&manifest_file)))?;
         if question == Question::Gradient && manifest.backward.is_empty() {
@@ -181,6 +184,8 @@ impl DrawnArgs {
         let mut others: Vec<_> = manifest.ptx.iter().map(|file| beside.join(file)).collect();
         let files = files(&others, named)?;
         others.retain(|file| file.is_file() && !files.iter().any(|files| files.contains(file)));
+        let all = files.iter().flatten().chain(&others).map(PathBuf::as_path);
+        let compiler = self.compiler.of(all, None)?;
         let orders = self.order.orders()?;
         let schedules = orders.iter().map(|order| order.schedule()).collect();
         let inputs = self.inputs.map(|file| paths::readable_file("--inputs", &file)).transpose()?;
@@ -205,8 +210,11 @@ impl DrawnArgs {
             asked: Asked { question, manifest, cases, schedules },
             manifest_file,
             manifest_text: written,
-            programs: files.iter().map(|files| texts(files)).collect::<Result<_, _>>()?,
-            others: texts(&others)?,
+            programs: files
+                .iter()
+                .map(|files| texts(files, &compiler))
+                .collect::<Result<_, _>>()?,
+            others: texts(&others, &compiler)?,
             orders,
             observe: self.observe.unwrap_or_default(),
             timeout: self.timeout,

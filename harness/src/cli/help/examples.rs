@@ -1,7 +1,7 @@
 //! An example or a few of every command, for its `--help`.
 
 /// The lines of each command. A test parses them.
-pub(super) const EXAMPLES: [(&str, &[&str]); 28] = [
+pub(super) const EXAMPLES: [(&str, &[&str]); 29] = [
     (
         "check",
         &[
@@ -74,6 +74,7 @@ pub(super) const EXAMPLES: [(&str, &[&str]); 28] = [
         ],
     ),
     ("merge", &["splatcheck merge part1 part2 -o whole"]),
+    ("setup", &["splatcheck setup nvcc"]),
     ("completions", &["splatcheck completions bash > splatcheck.bash"]),
     ("man", &["splatcheck man > splatcheck.1"]),
     ("engine", &["splatcheck engine --adapter lavapipe"]),

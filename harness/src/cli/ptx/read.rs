@@ -5,6 +5,7 @@ use std::path::Path;
 use splatcheck_gpu::emulator::{Interface, OwnKernel, OwnKernelError};
 use splatcheck_gpu::{Setting, Stage};
 
+use crate::cli::compiler::Compiler;
 use crate::cli::exit::CliError;
 use crate::cli::{formulation, paths};
 use crate::manifest::{Manifest, ManifestKernel};
@@ -15,13 +16,13 @@ use crate::user_kernel::UserKernel;
 ///
 /// # Errors
 /// What in the program does not fit the first, and where.
-pub fn read_kernel(
-    option: &str,
-    file: &Path,
+pub(in crate::cli) fn read_kernel(
+    (option, file): (&str, &Path),
+    compiler: &Compiler,
     entry: String,
     interfaces: &[Interface],
 ) -> Result<OwnKernel, CliError> {
-    let text = text(option, file, "PTX")?;
+    let text = compiler.text(option, file)?;
     let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
     let read = |interface| OwnKernel::new(interface, text.clone(), entry.clone());
     let first = interfaces.first().copied().unwrap_or(Interface::Standard);
@@ -40,21 +41,17 @@ pub fn read_kernel(
     Err(bad(format!("{error}{hint}")))
 }
 
-/// The text of a file.
-pub(in crate::cli) fn text(option: &str, file: &Path, kind: &str) -> Result<String, CliError> {
-    let file = paths::readable_file(option, file)?;
-    let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
-    let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
-    String::from_utf8(bytes).map_err(|_| bad(format!("not {kind}: not a text")))
-}
-
 /// Reads a program with its manifest.
 ///
 /// # Errors
 /// What is wrong in the manifest, with its line, or does not fit the program.
-pub(in crate::cli) fn read_manifest(file: &Path, manifest: &Path) -> Result<UserKernel, CliError> {
-    let ptx = text("ptx", file, "PTX")?;
-    let written = text("--manifest", manifest, "a manifest")?;
+pub(in crate::cli) fn read_manifest(
+    file: &Path,
+    manifest: &Path,
+    compiler: &Compiler,
+) -> Result<UserKernel, CliError> {
+    let ptx = compiler.text("ptx", file)?;
+    let written = paths::program("--manifest", manifest, "a manifest")?;
     let parsed = Manifest::parse(&written);
     let parsed = parsed.map_err(|problem| CliError::of(problem.in_file(manifest)))?;
     let kernel = ManifestKernel::new(parsed, ptx);

@@ -1,6 +1,5 @@
 //! Options of `traffic`.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use clap::Args;
 use crate::cli::exit::CliError;
 use crate::cli::options::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use crate::cli::paths;
+use splatcheck_judge::io::read;
 use splatcheck_judge::scatter_step::check_lane_width;
 use splatcheck_judge::traffic::cost::PRICE;
 
@@ -106,7 +106,7 @@ fn size_of(file: &Path) -> Result<[u32; 2], CliError> {
     let cannot = |error: &dyn std::fmt::Display| {
         CliError::new(format!("--image {}: cannot be read as PNG: {error}", file.display()))
     };
-    let opened = File::open(paths::readable_file("--image", file)?).map_err(|e| cannot(&e))?;
+    let opened = read::open(file).map_err(|e| CliError::new(format!("--image {e}")))?;
     let reader = png::Decoder::new(BufReader::new(opened)).read_info().map_err(|e| cannot(&e))?;
     let info = reader.info();
     Ok([info.width, info.height])

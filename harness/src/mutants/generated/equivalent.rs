@@ -8,6 +8,7 @@ use super::{Fate, Record};
 use serde::Deserialize;
 use splatcheck_emulator::POISON;
 use splatcheck_emulator::equivalence::{About, Fact};
+use splatcheck_judge::io::{InputError, Problem, read, toml_node};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -176,13 +177,8 @@ pub struct Argued {
 #[derive(Debug, thiserror::Error)]
 pub enum EquivalentError {
     /// It cannot be read.
-    #[error("cannot read {}", file.display())]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] InputError),
     /// It is not TOML, or lacks a key or has an unknown one.
     #[error(
         "{}: expected facts with kernels, name, offset or block, values or between; and lines by their \
@@ -193,7 +189,7 @@ pub enum EquivalentError {
         /// The file.
         file: PathBuf,
         /// Where and why.
-        source: toml::de::Error,
+        source: Problem,
     },
     /// A fact about nothing, or that leaves nothing.
     #[error(
@@ -238,12 +234,8 @@ impl Argued {
     /// # Errors
     /// [`EquivalentError`].
     pub fn read(file: &Path) -> Result<Self, EquivalentError> {
-        let text = match std::fs::read_to_string(file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(source) => return Err(EquivalentError::Read { file: file.into(), source }),
-        };
-        let File { facts, lines } = toml::from_str(&text)
+        let text = if file.exists() { read::text(file)? } else { String::new() };
+        let File { facts, lines } = toml_node::read("the file", &text)
             .map_err(|source| EquivalentError::Parse { file: file.into(), source })?;
         if let Some(fact) = facts.iter().find(|fact| fact.fact().is_none()) {
             return Err(EquivalentError::Fact { file: file.into(), name: fact.name.clone() });

@@ -11,8 +11,10 @@ use splatcheck_gpu::artifact::{self, Artifact};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::source_lines::{SourceLine, SourceLines};
 use splatcheck_gpu::{EngineError, Reduction, Setting, Stage};
+use splatcheck_judge::io::read;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// A kernel as it is, and everything that can be changed about it.
 #[derive(Clone, Debug)]
@@ -142,7 +144,7 @@ impl Subject {
             lines.filter_map(|line| Some(subject.lines.at(line)?.at.file.clone())).collect();
         for file in files {
             // A source that is not at hand is named, and not shown.
-            if let Ok(text) = std::fs::read_to_string(&file) {
+            if let Ok(text) = read::text(Path::new(&file)) {
                 let lines = text.lines().map(|line| line.trim().to_owned()).collect();
                 subject.sources.insert(file, lines);
             }

@@ -11,8 +11,8 @@ use splatcheck_judge::case_space::CaseSpace;
 use splatcheck_judge::coverage::Coverage;
 use splatcheck_judge::diagnosis::Diagnosis;
 use splatcheck_judge::engines::{Emulation, Missing};
-use splatcheck_judge::io::InputError;
 use splatcheck_judge::io::serde_forms::pairs;
+use splatcheck_judge::io::{InputError, read};
 use splatcheck_judge::report::reproducer_path;
 use splatcheck_judge::scatter_step::MOST_LANES;
 use splatcheck_judge::verdict::Difference;
@@ -280,8 +280,8 @@ pub struct ResultError {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The system does not give it.
-    #[error("cannot read: {0}")]
-    Read(std::io::Error),
+    #[error("{0}")]
+    Read(InputError),
     /// It is no JSON of the form, or a number in it is none.
     #[error("{0}")]
     Json(serde_json::Error),
@@ -366,16 +366,14 @@ pub(super) fn is_one(file: &Path) -> bool {
         #[serde(rename = "shard")]
         _shard: Shard,
     }
-    let bytes = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file);
-    let bytes = bytes.and_then(|_| std::fs::read(file).ok());
-    bytes.is_some_and(|bytes| serde_json::from_slice::<Head>(&bytes).is_ok())
+    read::text(file).is_ok_and(|text| serde_json::from_str::<Head>(&text).is_ok())
 }
 
 /// See [`Results::read`].
 pub(super) fn read(folder: &Path) -> Result<Results, ResultError> {
     let file = folder.join(RESULT);
     let wrong = |why: RecordError| ResultError { file: file.clone(), why: Box::new(why) };
-    let text = std::fs::read_to_string(&file).map_err(|error| wrong(RecordError::Read(error)))?;
+    let text = read::text(&file).map_err(|error| wrong(RecordError::Read(error)))?;
     let record: Record =
         serde_json::from_str(&text).map_err(|error| wrong(RecordError::Json(error)))?;
     results(record, folder).map_err(wrong)

@@ -10,6 +10,7 @@ use super::kind::KernelKind;
 use super::tensor::{Rows, Tensor, Use, Width};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
+use splatcheck_judge::io::toml_node::line_of;
 
 /// A place of a file, for messages.
 pub struct At {
@@ -44,31 +45,9 @@ impl At {
     }
 }
 
-/// Line, from 1, of a byte of the text.
-pub fn line_of(text: &str, byte: usize) -> usize {
-    let before = text.as_bytes().get(..byte).unwrap_or(text.as_bytes());
-    before.iter().filter(|&&b| b == b'\n').count() + 1
-}
-
 /// The line of what a file's text says.
 pub fn line<T>(text: &str, written: &Spanned<T>) -> usize {
     line_of(text, written.span().start)
-}
-
-/// Reads a file's tables.
-///
-/// # Errors
-/// What TOML or the tables do not allow, with its line; `what` names the file.
-pub fn parse<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> Result<T, Problem> {
-    toml::from_str(text).map_err(|error| {
-        let said: Vec<_> = error.message().lines().map(str::trim).collect();
-        let value = format!("not understood ({})", said.join("; "));
-        let problem = Problem::new(what, value, "mend it there");
-        match error.span() {
-            Some(span) => problem.at_line(line_of(text, span.start)),
-            None => problem,
-        }
-    })
 }
 
 /// The keys of an array.

@@ -13,12 +13,13 @@ use super::{Interface, Named, Preset, TANGENTS, Terms};
 use crate::layout::array::not_held;
 use crate::layout::symbols::{self, CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_SIDES, SIDES};
 use crate::layout::tensor::Use;
-use crate::layout::written::{At, line, parse};
+use crate::layout::written::{At, line};
 use crate::layout::{Array, Expression, Symbols, Tensor};
 use crate::splat::kernel_rules::Fields;
 use crate::splat::level::Level;
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
+use splatcheck_judge::io::toml_node;
 use splatcheck_judge::judge::Arithmetic;
 use splatcheck_judge::workload::BuiltIn;
 
@@ -27,7 +28,7 @@ use splatcheck_judge::workload::BuiltIn;
 /// # Errors
 /// The first thing that is wrong: where, what, and what would be right.
 pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
-    let file: File = parse("the preset", text)?;
+    let file: File = toml_node::read("the preset", text)?;
     let constants = match file.stage.is_empty() {
         true => file.constants.as_ref().map(|table| constants_of(text, table)).transpose()?,
         false => None,

@@ -1,13 +1,16 @@
 //! PNG files as pictures to fit.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use png::{ColorType, Transformations};
+use splatcheck_judge::io::{InputError, Problem, memory, read};
 
 /// Most pixels of a file: more than any camera's, little enough to be held as numbers.
 const MOST_PIXELS: u64 = 1 << 26;
+
+/// What a pixel takes while it is read: at most four bytes, and three numbers.
+const BYTES_OF_A_PIXEL: u64 = 4 + 3 * 8;
 
 /// Colours in 0..=1, display-referred as 3DGS trains on them.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +25,8 @@ pub struct Picture {
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// It cannot be opened.
-    #[error("cannot open")]
-    Open(#[from] std::io::Error),
+    #[error(transparent)]
+    Open(#[from] InputError),
     /// It cannot be read as PNG.
     #[error("cannot be read as PNG")]
     Png(#[from] png::DecodingError),
@@ -35,6 +38,9 @@ pub enum PictureError {
         /// Pixels.
         height: u32,
     },
+    /// There is no memory for it.
+    #[error(transparent)]
+    Memory(#[from] Problem),
 }
 
 impl Picture {
@@ -43,13 +49,15 @@ impl Picture {
     /// # Errors
     /// [`PictureError`].
     pub fn read(file: &Path) -> Result<Self, PictureError> {
-        let mut decoder = png::Decoder::new(BufReader::new(File::open(file)?));
+        let mut decoder = png::Decoder::new(BufReader::new(read::open(file)?));
         decoder.set_transformations(Transformations::normalize_to_color8());
         let info = decoder.read_header_info()?;
         let (width, height) = (info.width, info.height);
         if u64::from(width) * u64::from(height) > MOST_PIXELS {
             return Err(PictureError::TooLarge { width, height });
         }
+        let bytes = u64::from(width) * u64::from(height) * BYTES_OF_A_PIXEL;
+        memory::expect(format!("{width}x{height} pixels"), bytes)?;
         let mut reader = decoder.read_info()?;
         let bytes = reader.output_buffer_size();
         let mut bytes = vec![0; bytes.ok_or(PictureError::TooLarge { width, height })?];
@@ -167,7 +175,7 @@ mod tests {
             (ColorType::Rgb, &[255, 0, 51], [1.0, 0.0, 0.2]),
             (ColorType::Rgba, &[255, 255, 0, 51], [0.2, 0.2, 0.0]),
         ] {
-            let out = File::create(&file).expect("a file");
+            let out = std::fs::File::create(&file).expect("a file");
             let mut encoder = png::Encoder::new(out, 1, 1);
             encoder.set_color(kind);
             let mut writer = encoder.write_header().expect("a head");

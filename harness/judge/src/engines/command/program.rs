@@ -5,12 +5,13 @@ use super::files::{Form, Need, Written, largest_output, read_written};
 use super::left_out::LeftOut;
 use super::line::CommandLine;
 use super::running::{End, Running, fails_unasked};
+use crate::io::read::{self, NotRead};
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::{EngineError, Tensors};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,14 +140,15 @@ impl Program {
         let path = |what| self.folder.path().join(format!("{}.{what}.safetensors", self.id));
         let files = Files { input: path("in"), output: path("out") };
         // A folder cannot be written to, a pipe would hold the writer, and a link lead elsewhere.
-        if fs::symlink_metadata(&files.input).is_ok() {
+        if let Err(error) = write_new(&files.input, input) {
             let file = files.input.display();
-            return Err(self.refused(format!(
-                "before it was asked, the program made {file}, where its input belongs"
-            )));
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                return Err(self.refused(format!(
+                    "before it was asked, the program made {file}, where its input belongs"
+                )));
+            }
+            return Err(EngineError::Unavailable(format!("{file}: {error}")));
         }
-        fs::write(&files.input, input)
-            .map_err(|e| EngineError::Unavailable(format!("{}: {e}", files.input.display())))?;
         match self.ask(&files)? {
             Answer::Done => {}
             Answer::Failed(reason) => {
@@ -238,39 +240,28 @@ impl Program {
     }
 }
 
-/// Whether a file is one, and has these bytes: what the program put in its place is not opened.
+/// Whether a file is one, and has these bytes.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
-    let about = fs::symlink_metadata(path);
-    about.is_ok_and(|about| about.is_file() && about.len() == bytes.len() as u64)
-        && fs::read(path).is_ok_and(|found| found == bytes)
+    read::left(path, bytes.len() as u64).is_ok_and(|found| found == bytes)
 }
 
 /// The bytes of a file that a program wrote; the error is a sentence.
 fn output_bytes(path: &Path, largest: u64) -> Result<Vec<u8>, String> {
-    let data = match fs::symlink_metadata(path) {
-        Ok(data) => data,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err("there is none, although it answered ok".to_owned());
+    read::left(path, largest).map_err(|why| match why {
+        NotRead::System(error) if error.kind() == io::ErrorKind::NotFound => {
+            "there is none, although it answered ok".to_owned()
         }
-        Err(error) => return Err(format!("cannot look at the file: {error}")),
-    };
-    let kind = data.file_type();
-    if kind.is_symlink() {
-        return Err("it is a symbolic link, expected a file".to_owned());
-    }
-    if kind.is_dir() {
-        return Err("it is a folder, expected a file".to_owned());
-    }
-    if !kind.is_file() {
-        return Err("it is no regular file".to_owned());
-    }
-    if data.len() > largest {
-        return Err(format!(
-            "it has {} bytes, more than {largest}, which is twice what its arrays take",
-            data.len()
-        ));
-    }
-    fs::read(path).map_err(|error| format!("cannot read the file: {error}"))
+        NotRead::System(error) => format!("cannot read the file: {error}"),
+        NotRead::TooLarge { found, most } => {
+            format!("it has {found} bytes, more than {most}, which is twice what its arrays take")
+        }
+        NotRead::Folder | NotRead::Link | NotRead::Special => format!("it {why}"),
+    })
+}
+
+/// Writes a new file: never through what somebody made at its place.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::File::create_new(path)?.write_all(bytes)
 }
 
 /// What happened, with a program's last words.

@@ -6,6 +6,7 @@
 //! All numbers are rounded to f32 once, as in case files; so are the intrinsics, which the
 //! [`Camera`] then holds as f64.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -33,7 +34,7 @@ pub struct NamedCamera {
 /// # Errors
 /// Names the camera and the field.
 pub fn read_cameras(file: &Path) -> Result<Vec<NamedCamera>, InputError> {
-    parse(&read::bytes(file)?).map_err(|problem| problem.in_file(file))
+    parse(read::text(file)?.as_bytes()).map_err(|problem| problem.in_file(file))
 }
 
 /// [`read_cameras`] of bytes already in memory.
@@ -52,9 +53,10 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<NamedCamera>, Problem> {
         return Err(Problem::new("cameras", "empty", "give at least one camera"));
     }
     let mut cameras: Vec<NamedCamera> = Vec::with_capacity(list.len());
+    let mut names = BTreeSet::new();
     for (index, entry) in list.iter().enumerate() {
         let camera = parse_camera(index, entry)?;
-        if cameras.iter().any(|other| other.name == camera.name) {
+        if !names.insert(camera.name.clone()) {
             let advice = "another camera has that name: names tell them apart";
             let field = format!("cameras[{index}] name");
             return Err(Problem::new(field, quoted(&camera.name), advice));

@@ -157,9 +157,17 @@ fn faults_of_the_header_name_line_and_field() {
     expect("width = 2", "width = 0", "two.toml: width is 0: must be 1 to 16384");
     expect("width = 2", "width = 2.5", "two.toml:6: width is 2.5: expected a whole number");
     expect("height = 3", "height = 99999999999", "two.toml:7: height is 99999999999: expected a w");
-    expect("width = 2", "width = 2\nwidth = 2", "two.toml:7: the TOML is not readable 'duplicate");
+    expect(
+        "width = 2",
+        "width = 2\nwidth = 2",
+        "two.toml:7: the TOML is not understood (duplicate",
+    );
     expect("[0.5, 1, \"", "[0.5, \"", "two.toml:8: background is an array of 2: expected 3 num");
-    expect("hazards", "width = 3\nhazards", "two.toml:7: the TOML is not readable 'duplicate key");
+    expect(
+        "hazards",
+        "width = 3\nhazards",
+        "two.toml:7: the TOML is not understood (duplicate key",
+    );
     expect(second, "\"mask-by-product", "two.toml:");
 }
 

@@ -141,6 +141,12 @@ pub(super) fn explain(name: &str, wrong: &[Wrong<'_>]) -> Option<String> {
     None
 }
 
+/// How many explanations [`explain`] may try on some elements.
+pub(super) fn most(wrong: &[Wrong<'_>]) -> usize {
+    let shares = wrong.first().map_or(0, |wrong| wrong.parts.shares.len());
+    By::ALL.len() * Form::ALL.len() * (shares + 2)
+}
+
 /// What all threads contribute to an element.
 fn whole(wrong: &Wrong<'_>) -> f64 {
     wrong.parts.shares.iter().map(|share| share.value).sum()

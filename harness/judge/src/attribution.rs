@@ -1,6 +1,9 @@
 //! What wrong elements may lack: an operand of the forward kernel whose contribution is missing, negated,
 //! halved or doubled in the gradient, or the part of some of its threads. Of two programs that are compared: what
 //! the first adds at a line, or by some of its threads.
+//!
+//! As in a [diagnosis](crate::diagnosis), elements must not lie where something says by chance: the chance of each
+//! is its bound over its error, and together they must be rarer than one in as many as there are explanations.
 
 mod threads;
 
@@ -8,7 +11,35 @@ use std::collections::BTreeMap;
 
 use splatcheck_emulator::{Contribution, Place, Share};
 
-use super::judge::{Element, Judged};
+/// An element that is not what it must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Element {
+    /// Its number, row by row.
+    pub index: usize,
+    /// What was found: what a kernel's operations give in real arithmetic, or what it returned.
+    pub found: f64,
+    /// What it must be.
+    pub expected: f64,
+    /// How far both are uncertain together.
+    pub uncertainty: f64,
+    /// What the kernel returned in f32.
+    pub float: f32,
+}
+
+/// What is wrong of an array.
+#[derive(Clone, Copy, Debug)]
+pub struct WrongArray<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it is the gradient of, or what it is compared with.
+    pub of: &'a str,
+    /// Elements that were compared.
+    pub compared: usize,
+    /// Those of them that are zero on both sides.
+    pub zeros: usize,
+    /// Those of them that are wrong.
+    pub wrong: &'a [Element],
+}
 
 /// Wrong elements that a hypothesis is tried on.
 const TRIED: usize = 8;
@@ -42,11 +73,17 @@ pub fn file_and_line(place: &str) -> Option<(&str, u32)> {
 
 /// What the derivative by an element is made of, or an element that is a sum.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parts {
+pub struct Parts {
     /// By the operands of the forward kernel, or the additions of the first of two programs.
-    pub(super) uses: Vec<Contribution>,
+    pub uses: Vec<Contribution>,
     /// By its threads.
-    pub(super) shares: Vec<Share>,
+    pub shares: Vec<Share>,
+}
+
+impl From<(Vec<Contribution>, Vec<Share>)> for Parts {
+    fn from((uses, shares): (Vec<Contribution>, Vec<Share>)) -> Self {
+        Self { uses, shares }
+    }
 }
 
 /// A wrong element.
@@ -139,17 +176,28 @@ fn candidates(parts: &[Contribution]) -> [Vec<Part>; 4] {
     [sorted.iter().map(operand).collect(), pairs, copies, lines]
 }
 
-/// The first hypothesis that explains the wrong elements.
-pub(super) fn explain(judged: &Judged, parts: &dyn Fn(usize) -> Parts) -> Option<Explained> {
-    if let Some(words) = as_a_whole(judged) {
+/// The first hypothesis that explains the wrong elements; `parts` says what an element is made of.
+#[must_use]
+pub fn explain(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option<Explained> {
+    if let Some(words) = as_a_whole(array) {
         return Some(Explained { words, line: None });
     }
-    let mut tried: Vec<&Element> = judged.wrong.iter().collect();
+    of_parts(array, parts)
+}
+
+/// The operand, line or threads whose part the wrong elements lack, or have otherwise.
+fn of_parts(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option<Explained> {
+    let mut tried: Vec<&Element> = array.wrong.iter().collect();
     tried.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
     tried.truncate(TRIED);
     let tried: Vec<Wrong<'_>> =
         tried.into_iter().map(|element| Wrong { element, parts: parts(element.index) }).collect();
-    let first = &tried.first()?.parts.uses;
+    let [operands, pairs, copies, lines] = candidates(&tried.first()?.parts.uses);
+    let all = [&operands, &pairs, &copies, &lines].map(Vec::len).iter().sum::<usize>();
+    let threads = threads::most(&tried);
+    if !is_surprising(&tried, FACTORS.len() * all + threads) {
+        return None;
+    }
     let explains = |part: &Part, factor: f64| {
         tried.iter().all(|Wrong { element, parts }| {
             let predicted = element.expected + (factor - 1.0) * part.value(&parts.uses);
@@ -160,15 +208,14 @@ pub(super) fn explain(judged: &Judged, parts: &dyn Fn(usize) -> Parts) -> Option
     let of_group = |group: &[Part], factors: &[(f64, &str)]| {
         factors.iter().find_map(|&(factor, words)| {
             let part = group.iter().find(|part| explains(part, factor))?;
-            let words = format!("{} {words} {}", judged.name, part.words());
+            let words = format!("{} {words} {}", array.name, part.words());
             Some(Explained { words, line: part.line().cloned() })
         })
     };
     let of_threads = || {
-        let words = threads::explain(&judged.name, &tried)?;
+        let words = threads::explain(array.name, &tried)?;
         Some(Explained { words, line: None })
     };
-    let [operands, pairs, copies, lines] = candidates(first);
     // A square has two equal operands: that both are missing is not that one has the wrong sign.
     let (missing, others) = FACTORS.split_at(1);
     of_group(&operands, missing)
@@ -180,13 +227,29 @@ pub(super) fn explain(judged: &Judged, parts: &dyn Fn(usize) -> Parts) -> Option
         .or_else(of_threads)
 }
 
+/// Whether wrong elements are so far off that none of so many explanations fits them by chance: each element
+/// lies within twice its uncertainty of what an explanation says as often as that is a part of its error.
+#[expect(clippy::cast_precision_loss, reason = "thousands of explanations")]
+fn is_surprising(wrong: &[Wrong<'_>], explanations: usize) -> bool {
+    let bits = |Wrong { element, .. }: &Wrong<'_>| {
+        surprise((element.found - element.expected).abs(), 2.0 * element.uncertainty)
+    };
+    wrong.iter().map(bits).sum::<f64>() >= (explanations.max(1) as f64).log2()
+}
+
+/// How surprising it is, in bits, that an element which is off by `error` lies within a radius of where something
+/// says. It is at most 24: an f32 has no more.
+pub(crate) fn surprise(error: f64, radius: f64) -> f64 {
+    (error / radius).log2().clamp(0.0, 24.0)
+}
+
 /// All wrong elements are the same multiple of what they must be.
-fn as_a_whole(judged: &Judged) -> Option<String> {
-    let Judged { name, of, wrong, compared, zeros, .. } = judged;
+fn as_a_whole(array: &WrongArray<'_>) -> Option<String> {
+    let WrongArray { name, of, wrong, compared, zeros } = *array;
     let largest = wrong.iter().max_by(|a, b| a.expected.abs().total_cmp(&b.expected.abs()))?;
     if largest.expected.abs() <= largest.uncertainty
         || wrong.len() < 2
-        || wrong.len() + zeros < *compared
+        || wrong.len() + zeros < compared
     {
         return None;
     }

@@ -1,0 +1,229 @@
+//! A user's `.cu` file: NVIDIA's compiler makes the PTX of it that everything else takes.
+//!
+//! [`Nvcc::find`] looks where a compiler may be, [`Nvcc::compile`] runs it, [`install()`] fetches one from `PyPI`
+//! when a person asks for it. Nothing is fetched otherwise.
+
+mod find;
+mod install;
+mod torch;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use splatcheck_judge::io::read;
+
+pub use install::{Installed, install};
+
+/// A compiler, and where it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nvcc {
+    program: PathBuf,
+}
+
+/// What a compiler is told beside the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Words of nvcc, in its own form.
+    pub words: Vec<OsString>,
+    /// Whether the PTX is that of `--use_fast_math`.
+    pub fast_math: bool,
+}
+
+/// Why there is no PTX.
+#[derive(Debug, thiserror::Error)]
+pub enum NvccError {
+    /// No compiler in any of the places.
+    #[error(
+        "no nvcc was found ({looked}). Either run 'splatcheck setup nvcc', which fetches NVIDIA's compiler from \
+         PyPI, or install the CUDA Toolkit and name its compiler with --nvcc FILE"
+    )]
+    Missing {
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// It cannot be started.
+    #[error("cannot start {}: {source}", program.display())]
+    Start {
+        /// The compiler.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It refuses the file.
+    #[error("{} does not compile {}: {said}{hint}", program.display(), file.display())]
+    Refused {
+        /// The compiler.
+        program: PathBuf,
+        /// The source.
+        file: PathBuf,
+        /// Its first errors.
+        said: String,
+        /// What may help.
+        hint: String,
+    },
+    /// A folder or a file of ours.
+    #[error("{what}: {source}")]
+    File {
+        /// What was being done.
+        what: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The compiler was to be fetched, and was not.
+    #[error("{0}")]
+    Fetch(String),
+}
+
+/// A device of compute capability 8.0: every nvcc of today knows it, and the emulator executes its text.
+const ARCHITECTURE: &str = "-arch=compute_80";
+
+/// Characters of nvcc's words that are shown.
+const SHOWN: usize = 2000;
+
+impl Nvcc {
+    /// The compiler that was named, or the first that is found.
+    ///
+    /// # Errors
+    /// [`NvccError::Missing`].
+    pub fn find(named: Option<&Path>) -> Result<Self, NvccError> {
+        match named {
+            Some(program) => Ok(Self { program: program.to_owned() }),
+            None => find::first().map(|program| Self { program }),
+        }
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The PTX of a file, with the lines of its source.
+    ///
+    /// # Errors
+    /// What the compiler says of it.
+    pub fn compile(&self, file: &Path, options: &Options) -> Result<String, NvccError> {
+        let unwritten = |source| NvccError::File {
+            what: format!("cannot compile {} in a temporary folder", file.display()),
+            source,
+        };
+        let folder = tempfile::tempdir().map_err(unwritten)?;
+        let ptx = folder.path().join("kernel.ptx");
+        let mut command = Command::new(&self.program);
+        command.args(["-ptx", "-lineinfo"]).args(options.words());
+        command.args(torch::includes(file)).arg("-o").arg(&ptx).arg(file);
+        let output = command.output().map_err(|source| {
+            let program = self.program.clone();
+            NvccError::Start { program, source }
+        })?;
+        if !output.status.success() {
+            let text = [output.stderr, output.stdout].concat();
+            return Err(self.refused(file, &String::from_utf8_lossy(&text)));
+        }
+        read::text(&ptx).map_err(|error| unwritten(io::Error::other(error.to_string())))
+    }
+
+    fn refused(&self, file: &Path, text: &str) -> NvccError {
+        NvccError::Refused {
+            program: self.program.clone(),
+            file: file.to_owned(),
+            said: errors(text),
+            hint: hint(text).unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+impl Options {
+    /// As nvcc takes them.
+    fn words(&self) -> Vec<OsString> {
+        let names = |word: &OsString| {
+            let word = word.to_string_lossy();
+            ["-arch", "--gpu-architecture", "-gencode", "--generate-code"]
+                .iter()
+                .any(|option| word.starts_with(option))
+        };
+        let mut all = self.words.clone();
+        if !all.iter().any(names) {
+            all.push(ARCHITECTURE.into());
+        }
+        if self.fast_math {
+            all.push("--use_fast_math".into());
+        }
+        all
+    }
+}
+
+/// The lines of an answer that name errors, or all where none does.
+fn errors(text: &str) -> String {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_error = |line: &&str| {
+        let line = line.to_lowercase();
+        line.contains("error") || line.contains("fatal")
+    };
+    let some = lines().any(|line| is_error(&line));
+    let kept: Vec<&str> = lines().filter(|line| !some || is_error(line)).collect();
+    match kept.is_empty() {
+        true => "it says nothing".to_owned(),
+        false => kept.join("; ").chars().take(SHOWN).collect(),
+    }
+}
+
+/// What helps against an error that has nothing to do with the kernel.
+fn hint(text: &str) -> Option<&'static str> {
+    let has = |words: &str| text.contains(words);
+    if has("preprocess host compiler") || has("gcc: not found") || has("Cannot find compiler") {
+        return Some(
+            ". nvcc works with a C++ compiler beside it: install g++ (on Debian and Ubuntu: apt install g++)",
+        );
+    }
+    if has("unsupported GNU version") || has("unsupported Microsoft Visual Studio version") {
+        return Some(
+            ". Name an older C++ compiler with --nvcc-args '-ccbin g++-13', or let nvcc try with --nvcc-args \
+             -allow-unsupported-compiler",
+        );
+    }
+    let headers = ["torch/", "ATen/", "c10/", "Python.h"];
+    if has("No such file") && headers.iter().any(|header| has(header)) {
+        return Some(
+            ". These headers come with PyTorch: activate the environment that has it, and they are found",
+        );
+    }
+    has("No such file").then_some(". Name the folder of the header with -I DIR")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_architecture_is_added_unless_one_is_named() {
+        let of = |words: &[&str]| {
+            let words = words.iter().map(OsString::from).collect();
+            let words = Options { words, fast_math: false }.words();
+            words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["-I", "include"]), ["-I", "include", ARCHITECTURE], "none");
+        for named in ["-arch=compute_90", "--gpu-architecture", "-gencode=arch=compute_80"] {
+            assert_eq!(of(&[named]), [named], "{named}");
+        }
+        let fast = Options { words: Vec::new(), fast_math: true };
+        assert!(fast.words().contains(&"--use_fast_math".into()), "{fast:?}");
+    }
+
+    #[test]
+    fn what_nvcc_says_is_told_by_its_errors() {
+        let said =
+            "k.cu(2): warning #177-D: unused\n\nk.cu(3): error: identifier \"x\" is undefined\n";
+        assert_eq!(errors(said), "k.cu(3): error: identifier \"x\" is undefined");
+        assert_eq!(errors("nothing known\n"), "nothing known");
+        assert_eq!(errors("\n"), "it says nothing");
+        assert!(errors(&"error ".repeat(5000)).len() <= SHOWN, "short");
+        let missing = "k.cu:1:10: fatal error: glm/glm.hpp: No such file or directory";
+        assert!(hint(missing).is_some_and(|hint| hint.contains("-I DIR")), "a header");
+        let torch = "k.cu:1:10: fatal error: torch/extension.h: No such file or directory";
+        assert!(hint(torch).is_some_and(|hint| hint.contains("PyTorch")), "torch's");
+        assert_eq!(hint("k.cu(3): error: identifier"), None, "an error of the kernel");
+    }
+}

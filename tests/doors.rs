@@ -1,0 +1,184 @@
+//! What stands where a file is expected, and what stands in a file where a name is expected: each input of
+//! each command meets a pipe that nobody writes to, a link to a device that never ends, and a folder. All are
+//! refused at once, by name.
+#![cfg(target_os = "linux")]
+
+use splatcheck_tests::{root, say, splatcheck, text};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What an attack puts in place of a file.
+const KINDS: [&str; 3] = ["pipe", "device", "folder"];
+
+fn make(kind: &str, at: &Path) {
+    match kind {
+        "pipe" => {
+            let made = Command::new("mkfifo").arg(at).status().expect("mkfifo starts");
+            assert!(made.success(), "{}", at.display());
+        }
+        "device" => std::os::unix::fs::symlink("/dev/zero", at).expect("a link"),
+        _ => fs::create_dir(at).expect("a folder"),
+    }
+}
+
+/// Exit code and standard error of a command that has to end soon, whatever the load.
+fn soon(folder: &Path, words: &[String]) -> (Option<i32>, String) {
+    let mut command = splatcheck();
+    command.args(words).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.stdin(Stdio::null()).spawn().expect("it starts");
+    let start = Instant::now();
+    while child.try_wait().expect("it is ours").is_none() {
+        if start.elapsed() > Duration::from_secs(60) {
+            child.kill().expect("it is ours");
+            panic!("{words:?}: it waits for ever");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let said = child.wait_with_output().expect("it ended");
+    (said.status.code(), text(&said.stderr))
+}
+
+/// The commands, with `@` for what is under attack.
+fn commands() -> Vec<Vec<String>> {
+    let at = |path: &str| root().join(path).display().to_string();
+    let case = at("corpora/splat/tile-corner.toml");
+    let ptx = at("gpu/tests/kernels/own_backward.ptx");
+    let manifest = at("gpu/tests/kernels/own_backward.toml");
+    let check = ["check", "--engine", "emulator", "--case", &case];
+    let all: Vec<Vec<&str>> = vec![
+        vec!["oracle", "@.toml", "-o", "out.safetensors"],
+        vec!["oracle", "@.safetensors", "-o", "out.safetensors"],
+        vec!["check", "--engine", "emulator", "--case", "@.toml"],
+        [&check[..], &["--known-failures", "@.toml"]].concat(),
+        [&check[..], &["--step-summary", "@.md"]].concat(),
+        [&check[..], &["--json", "@.json/run.json"]].concat(),
+        vec!["ptx", "@.ptx", "--manifest", &manifest, "--case", &case],
+        vec!["ptx", &ptx, "--manifest", "@.toml", "--case", &case],
+        vec!["render", "--ply", "@.ply", "--cameras", "@.json", "-o", "a.png"],
+        vec!["report", "@.json", "-o", "a.html"],
+        vec!["report", "run.json", "--traffic", "@.json", "-o", "a.html"],
+        vec!["traffic", "--image", "@.png"],
+        vec!["train", "@.png"],
+        vec!["replay", "@.safetensors"],
+        vec!["merge", "parts", "-o", "whole"],
+        vec!["gradcheck", &ptx, "--manifest", "@.toml"],
+        vec!["check", "--engine", "emulator", "--corpus", "corpus"],
+    ];
+    all.into_iter().map(|words| words.into_iter().map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn what_is_no_file_is_refused_at_once_by_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let made = say(
+        folder.path(),
+        &["check", "--engine", "emulator", "--case", &case, "--json", "run.json"],
+    );
+    assert_eq!(made.code, Some(0), "{made:?}");
+    for kind in KINDS {
+        let here = tempfile::tempdir().expect("a folder");
+        fs::copy(folder.path().join("run.json"), here.path().join("run.json")).expect("copied");
+        for extension in ["toml", "safetensors", "md", "json", "ptx", "ply", "png"] {
+            make(kind, &here.path().join(format!("bad.{extension}")));
+        }
+        for (within, name) in [("parts", "result.json"), ("corpus", "bad.toml")] {
+            fs::create_dir(here.path().join(within)).expect("a folder");
+            make(kind, &here.path().join(within).join(name));
+        }
+        for words in commands() {
+            // A report can be written below a folder.
+            if kind == "folder" && words.iter().any(|word| word.starts_with("@.json/")) {
+                continue;
+            }
+            let words: Vec<_> = words.iter().map(|word| word.replace('@', "bad")).collect();
+            let (code, err) = soon(here.path(), &words);
+            assert_eq!(code, Some(2), "{kind}, {words:?}: {err}");
+            let named = err.contains("bad.") || err.contains("result.json");
+            assert!(err.starts_with("error: ") && named, "{kind}, {words:?}: {err}");
+            assert!(!err.contains("panicked") && err.len() < 4000, "{kind}, {words:?}: {err}");
+        }
+    }
+}
+
+/// A name of three megabytes that clears the screen, ends strings and is no XML.
+fn hostile() -> String {
+    format!("\u{1b}[2J\0\u{fffe}\u{202e}</script>\"'&{}", "x".repeat(3 << 20))
+}
+
+fn is_plain(what: &str, text: &str) {
+    let other = text.chars().find(|c| c.is_control() && *c != '\n' && *c != '\t');
+    assert_eq!(other, None, "{what}: a control character");
+    assert!(!text.contains(['\u{fffe}', '\u{ffff}', '\u{202e}']), "{what}: no character of a text");
+}
+
+#[test]
+fn names_in_files_are_text_wherever_they_are_shown_and_short() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let name = hostile();
+    fs::write(here.join("known.toml"), format!("[[failure]]\n\"{}\" = 1\n", "k".repeat(1 << 20)))
+        .expect("written");
+    let cameras = serde_json::json!({"cameras": [{"name": name, "width": 0}]}).to_string();
+    fs::write(here.join("cameras.json"), cameras).expect("written");
+    fs::write(here.join("bad.ply"), format!("ply\n{name}\n")).expect("written");
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let check = ["check", "--engine", "emulator", "--case", &case];
+    let all: Vec<Vec<&str>> = vec![
+        [&check[..], &["--known-failures", "known.toml"]].concat(),
+        vec!["render", "--ply", "bad.ply", "--cameras", "cameras.json", "-o", "a.png"],
+        vec!["check", "--engine", "\u{1b}[2J"],
+        vec!["check", "--\u{1b}[2J"],
+    ];
+    for words in &all {
+        let said = say(here, words);
+        assert_eq!(said.code, Some(2), "{words:?}: {said:?}");
+        is_plain(&format!("{words:?}"), &(said.out.clone() + &said.err));
+        assert!(said.err.len() < 4000, "{words:?}: {} characters", said.err.len());
+    }
+    let run = say(here, &[&check[..], &["--json", "run.json"]].concat());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let read = || fs::read_to_string(here.join("run.json")).expect("a run");
+    let mut value: serde_json::Value = serde_json::from_str(&read()).expect("JSON");
+    value["engines"][0]["adapter"] = name.clone().into();
+    value["run"]["subject"] = name.into();
+    fs::write(here.join("hostile.json"), value.to_string()).expect("written");
+    let said = say(here, &["report", "hostile.json", "-o", "a.html"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let page = fs::read_to_string(here.join("a.html")).expect("a page");
+    is_plain("the page", &page);
+    assert!(page.len() < 1 << 20 && !page.contains("</script>\"'&"), "{} bytes", page.len());
+}
+
+#[test]
+fn a_run_whose_verdict_denies_its_findings_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let check = ["check", "--engine", "emulator", "--case", &case, "--json", "run.json"];
+    assert_eq!(say(here, &check).code, Some(0), "it agrees");
+    let text = fs::read_to_string(here.join("run.json")).expect("a run");
+    let right: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let lies: [fn(&mut serde_json::Value); 3] = [
+        |run| run["reasons"] = serde_json::json!(["it disagrees"]),
+        |run| run["engines"][0]["rows"][0]["runs"]["disagree"] = 1.into(),
+        |run| {
+            run["engines"][0]["findings"] = serde_json::json!([{
+                "stage": "rasterize", "reduction": "-", "threshold": null, "what": "wrong",
+                "diagnosis": [], "element": null, "outside": [], "case": "a", "camera": 0, "runs": 1,
+                "reproducer": "", "known": null
+            }]);
+        },
+    ];
+    for (number, lie) in lies.iter().enumerate() {
+        let mut run = right.clone();
+        lie(&mut run);
+        fs::write(here.join("lie.json"), run.to_string()).expect("written");
+        let said = say(here, &["report", "lie.json", "-o", "lie.html"]);
+        assert_eq!(said.code, Some(2), "{number}: {said:?}");
+        assert!(said.err.contains("lie.json: the verdict 'agree"), "{number}: {said:?}");
+        assert!(!here.join("lie.html").exists(), "{number}: no page");
+    }
+}

@@ -1,0 +1,283 @@
+//! A kernel as its `.cu` file: what splatcheck tells nvcc, where it finds one, and what it says where there is
+//! none. A program stands in for nvcc; where there is a real one, that is run too.
+#![cfg(unix)]
+
+use splatcheck_tests::{Said, root, splatcheck, text};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn path(below: &str) -> String {
+    root().join(below).display().to_string()
+}
+
+fn kernel(file: &str) -> String {
+    path(&format!("gpu/tests/kernels/{file}"))
+}
+
+/// Writes a script that can be run.
+fn script(file: &Path, body: &str) {
+    fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+    fs::write(file, format!("#!/bin/sh\n{body}")).expect("written");
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("executable");
+}
+
+/// What stands in for nvcc: it notes its words and "compiles" to the PTX beside the source.
+const COMPILES: &str = "printf '%s\\n' \"$@\" > words\nfor last; do :; done\n\
+                        while [ \"$1\" != -o ]; do shift; done\ncp \"${last%.cu}.ptx\" \"$2\"\n";
+
+/// A folder in which no nvcc is found, with what one test puts there.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    /// A file in it.
+    fn at(&self, below: &str) -> PathBuf {
+        self.folder.path().join(below)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = splatcheck();
+        command.current_dir(self.folder.path());
+        command.env("PATH", format!("{}:/usr/bin:/bin", self.at("bin").display()));
+        command.env("HOME", self.folder.path());
+        for variable in ["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "XDG_CACHE_HOME"] {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    fn say(&self, words: &[&str]) -> Said {
+        said(self.command().args(words))
+    }
+
+    /// The words that nvcc was given, without the last four: where the PTX goes, and the source.
+    fn words(&self) -> String {
+        let all = fs::read_to_string(self.at("words")).expect("it was run");
+        let all: Vec<&str> = all.lines().collect();
+        assert_eq!(all[all.len() - 3], "-o", "{all:?}");
+        all[..all.len() - 3].join(" ")
+    }
+}
+
+fn said(command: &mut Command) -> Said {
+    let output = command.output().expect("it starts");
+    Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+/// Whether the machine has an nvcc where every test would find it.
+fn has_its_own() -> bool {
+    let usual = ["/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc", "/bin/nvcc"];
+    usual.iter().any(|file| Path::new(file).is_file())
+}
+
+/// The words of `ptx` for gsplat's kernel on one case.
+fn gsplat(more: &[&str]) -> Vec<String> {
+    let [cu, manifest] = ["gsplat_backward.cu", "gsplat_backward.toml"].map(kernel);
+    let case = path("corpora/splat/checkerboard.toml");
+    let words = ["ptx", &cu, "--manifest", &manifest, "--case", &case];
+    words.iter().chain(more).map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn a_cu_file_is_compiled_and_judged() {
+    let place = Place::new();
+    script(&place.at("bin/nvcc"), COMPILES);
+    let ptx = |more: &[&str]| said(place.command().args(gsplat(more)));
+    let plain = ptx(&[]);
+    assert_eq!(plain.code, Some(0), "{plain:?}");
+    assert!(plain.out.starts_with("agree: 1 engine, 1 run"), "{plain:?}");
+    assert_eq!(place.words(), "-ptx -lineinfo -arch=compute_80");
+    let more = ["-Imy headers", "-D", "CHANNELS=3", "-std=c++20", "--fast-math"];
+    let more = [&more[..], &["--nvcc-args", "-arch=compute_90 -Xcudafe '--display_error_number'"]]
+        .concat();
+    let fast = ptx(&more);
+    assert_eq!(fast.code, Some(0), "{fast:?}");
+    let expected = "-ptx -lineinfo -I my headers -D CHANNELS=3 -std=c++20 -arch=compute_90 -Xcudafe \
+                    --display_error_number --use_fast_math";
+    assert_eq!(place.words(), expected);
+    let refused = ptx(&["--nvcc-args", "--use_fast_math"]);
+    assert_eq!(refused.code, Some(2), "bounds of no fast math: {refused:?}");
+    assert!(refused.err.contains("say --fast-math"), "{refused:?}");
+}
+
+#[test]
+fn a_cu_file_stands_for_ptx_wherever_a_kernel_is_read() {
+    let place = Place::new();
+    script(&place.at("bin/nvcc"), COMPILES);
+    let pair = |file: &str| path(&format!("harness/examples/gradcheck/{file}"));
+    let [cu, ptx, manifest] = ["pair.cu", "pair.ptx", "pair.toml"].map(pair);
+    let few = ["--manifest", &manifest, "--cases", "2"];
+    for words in [&["gradcheck", &cu][..], &["compare", &ptx, &cu], &["accuracy", &cu]] {
+        let said = place.say(&[words, &few, &["-D", "A=1"]].concat());
+        assert_eq!(said.code, Some(0), "{words:?}: {said:?}");
+        assert_eq!(place.words(), "-ptx -lineinfo -D A=1 -arch=compute_80", "{words:?}");
+        fs::remove_file(place.at("words")).expect("removed");
+    }
+    // The manifest may name it, beside itself.
+    for (from, to) in [("pair.cu", "pair.cu"), ("pair.ptx", "pair.ptx")] {
+        fs::copy(pair(from), place.at(to)).expect("copied");
+    }
+    let text = fs::read_to_string(&manifest).expect("a manifest").replace("pair.ptx", "pair.cu");
+    fs::write(place.at("own.toml"), text).expect("written");
+    let said = place.say(&["gradcheck", "--manifest", "own.toml", "--cases", "2"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(place.at("words").is_file(), "it was compiled");
+    let [cu, manifest] = ["gsplat_backward.cu", "gsplat_backward.toml"].map(kernel);
+    let words =
+        ["mutants", "--generate", "2", "--ptx", &cu, "--manifest", &manifest, "--cases", "1"];
+    let said = place.say(&words);
+    assert!(said.out.contains(&cu), "{said:?}");
+}
+
+#[test]
+fn options_of_the_compiler_are_for_a_cu_file() {
+    let place = Place::new();
+    let ptx = kernel("own_backward.ptx");
+    let case = path("corpora/splat/one-pixel.toml");
+    for option in [&["-I", "x"][..], &["-DX"], &["--std", "c++17"], &["--nvcc", "/bin/sh"]] {
+        let words = ["ptx", &ptx, "--kernel", "own_backward", "--case", &case];
+        let said = place.say(&[&words[..], option].concat());
+        assert_eq!(said.code, Some(2), "{option:?}: {said:?}");
+        assert!(said.err.contains("are for a .cu file"), "{option:?}: {said:?}");
+    }
+}
+
+#[test]
+fn what_the_compiler_refuses_is_told_with_its_line() {
+    let place = Place::new();
+    let fails =
+        "echo 'a note' >&2; echo 'k.cu(7): error: identifier \"x\" is undefined' >&2; exit 1\n";
+    script(&place.at("bin/nvcc"), fails);
+    let refused = said(place.command().args(gsplat(&[])));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("k.cu(7): error: identifier \"x\" is undefined"), "{refused:?}");
+    assert!(!refused.err.contains("a note"), "{refused:?}");
+    let missing = said(place.command().args(gsplat(&["--nvcc", "nowhere/nvcc"])));
+    assert_eq!(missing.code, Some(2), "{missing:?}");
+    assert!(missing.err.contains("--nvcc nowhere/nvcc: cannot open"), "{missing:?}");
+}
+
+#[test]
+fn without_a_compiler_two_ways_to_one_are_told() {
+    if has_its_own() {
+        println!(
+            "NOT EXERCISED: without_a_compiler_two_ways_to_one_are_told: this machine has an nvcc"
+        );
+        return;
+    }
+    let place = Place::new();
+    let told = said(place.command().args(gsplat(&[])));
+    assert_eq!(told.code, Some(2), "{told:?}");
+    for words in ["no nvcc was found", "splatcheck setup nvcc", "CUDA Toolkit", "--nvcc FILE"] {
+        assert!(told.err.contains(words), "{words}: {told:?}");
+    }
+    // A toolkit that is named is found.
+    script(&place.at("toolkit/bin/nvcc"), COMPILES);
+    let found = said(place.command().env("CUDA_HOME", place.at("toolkit")).args(gsplat(&[])));
+    assert_eq!(found.code, Some(0), "{found:?}");
+}
+
+/// A script stands in for Python, with a pip that "fetches" what it is told to.
+#[test]
+fn setup_fetches_a_compiler_and_commands_find_it() {
+    if has_its_own() {
+        println!(
+            "NOT EXERCISED: setup_fetches_a_compiler_and_commands_find_it: this machine has an nvcc"
+        );
+        return;
+    }
+    let place = Place::new();
+    let parts = "nvvm/bin/cicc include/crt/host_config.h include/cuda_runtime.h include/cccl/cuda/std/version";
+    let compiler = place.at("compiler");
+    script(&compiler, COMPILES);
+    let pip = |parts: &str| {
+        format!(
+            "[ \"$1 $2\" = '-m pip' ] || exit 0\n[ \"$3\" = --version ] && exit 0\n\
+             printf '%s ' \"$@\" > fetched\nwhile [ \"$1\" != --target ]; do shift; done\nto=$2/nvidia/cu13\n\
+             for part in {parts}; do mkdir -p \"$to/$(dirname $part)\"; : > \"$to/$part\"; done\n\
+             mkdir -p \"$to/bin\"; cp {} \"$to/bin/nvcc\"\n",
+            compiler.display()
+        )
+    };
+    let cache = place.at(".cache/splatcheck");
+    let is_empty = || fs::read_dir(&cache).is_ok_and(|mut entries| entries.next().is_none());
+    // One without its parts is not kept, nor one that cannot be fetched.
+    script(&place.at("bin/python3"), &pip("include/cuda_runtime.h"));
+    let cut = place.say(&["setup", "nvcc"]);
+    assert_eq!(cut.code, Some(2), "{cut:?}");
+    assert!(cut.err.contains("lacks a part") && is_empty(), "{cut:?}");
+    let fails =
+        "[ \"$3\" = --version ] && exit 0\necho 'ERROR: No matching distribution' >&2; exit 1\n";
+    script(&place.at("bin/python3"), fails);
+    let offline = place.say(&["setup", "nvcc"]);
+    assert_eq!(offline.code, Some(2), "{offline:?}");
+    assert!(offline.err.contains("No matching distribution") && is_empty(), "{offline:?}");
+    script(&place.at("bin/python3"), &pip(parts));
+    let fetched = place.say(&["setup", "nvcc"]);
+    assert_eq!(fetched.code, Some(0), "{fetched:?}");
+    assert!(fetched.out.starts_with("nvcc fetched by pip of python3: "), "{fetched:?}");
+    assert!(
+        fetched.err.contains("pip of python3 fetches nvidia-cuda-nvcc==13."),
+        "told: {fetched:?}"
+    );
+    let words = fs::read_to_string(place.at("fetched")).expect("it was run");
+    for package in ["cuda-nvcc", "nvvm", "cuda-crt", "cuda-runtime", "cuda-cccl"] {
+        assert!(words.contains(&format!("nvidia-{package}==13.")), "{words}");
+    }
+    let again = place.say(&["setup", "nvcc"]);
+    assert!(again.code == Some(0) && again.out.starts_with("nvcc was there: "), "{again:?}");
+    let judged = said(place.command().args(gsplat(&[])));
+    assert_eq!(judged.code, Some(0), "found in the cache: {judged:?}");
+}
+
+/// Of `tests/setup`, of a toolkit, or of `splatcheck setup nvcc`.
+#[test]
+fn a_real_compiler_makes_ptx_that_is_judged() {
+    let own = std::env::current_exe().expect("a test program has a path");
+    let environment = own.ancestors().nth(3).expect("target/PROFILE/deps/TEST").join("python");
+    let folder = tempfile::tempdir().expect("a folder");
+    let real = |words: &[&str]| {
+        let mut command = splatcheck();
+        if environment.is_dir() {
+            command.env("VIRTUAL_ENV", &environment);
+        }
+        said(command.current_dir(folder.path()).args(words))
+    };
+    let words = gsplat(&[]);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let judged = real(&words);
+    if judged.err.contains("no nvcc was found") || judged.err.contains("install g++") {
+        println!("NOT EXERCISED: a_real_compiler_makes_ptx_that_is_judged: {}", judged.err);
+        return;
+    }
+    assert_eq!(judged.code, Some(0), "{judged:?}");
+    assert!(judged.out.starts_with("agree: 1 engine, 1 run"), "{judged:?}");
+    let fast = real(&[&words[..], &["--fast-math"]].concat());
+    assert_eq!(fast.code, Some(0), "{fast:?}");
+    let pair = |file: &str| path(&format!("harness/examples/gradcheck/{file}"));
+    let [cu, manifest] = ["pair.cu", "pair.toml"].map(pair);
+    let checked = real(&["gradcheck", &cu, "--manifest", &manifest, "--cases", "3"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    // Its own headers and macros, and what it says of a source that is none.
+    let source = "#include <half.h>\nextern \"C\" __global__ void k(float* y) { y[0] = HALF; }\n";
+    fs::write(folder.path().join("k.cu"), source).expect("written");
+    fs::create_dir(folder.path().join("my headers")).expect("a folder");
+    let header = "#include <cuda_fp16.h>\n#include <cooperative_groups.h>\n#define HALF VALUE\n";
+    fs::write(folder.path().join("my headers/half.h"), header).expect("written");
+    let manifest = "[outputs]\ny = { shape = [1] }\n[forward]\nkernel = \"k\"\nblock = [1]\ngrid = [1]\n\
+                    parameters = [\"y\"]\n";
+    fs::write(folder.path().join("k.toml"), manifest).expect("written");
+    let words = ["accuracy", "k.cu", "--manifest", "k.toml", "-I", "my headers", "--cases", "1"];
+    let measured = real(&[&words[..], &["-D", "VALUE=0.5f", "-std=c++17"]].concat());
+    assert_eq!(measured.code, Some(0), "{measured:?}");
+    let broken = real(&words);
+    assert_eq!(broken.code, Some(2), "{broken:?}");
+    assert!(broken.err.contains("identifier \"VALUE\" is undefined"), "{broken:?}");
+}
