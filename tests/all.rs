@@ -21,6 +21,8 @@ mod gate;
 mod generated;
 mod gradcheck;
 mod grid;
+#[cfg(unix)]
+mod interrupted;
 mod jobs;
 mod judging;
 mod killed;

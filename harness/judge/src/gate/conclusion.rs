@@ -176,7 +176,10 @@ impl Gate {
         }
         keep_first(&mut conclusion.reasons);
         keep_first(&mut conclusion.excused);
-        conclusion.reasons.extend(self.known.passing_again(reports));
+        // What was not run does not pass again.
+        if !conclusion.interrupted {
+            conclusion.reasons.extend(self.known.passing_again(reports));
+        }
         if self.fail_on.contains(&FailOn::Inconclusive) {
             conclusion.reasons.extend(inconclusive(reports));
         }
