@@ -21,6 +21,8 @@ mod gate;
 mod generated;
 mod gradcheck;
 mod grid;
+#[cfg(unix)]
+mod interrupted;
 mod jobs;
 mod judging;
 mod killed;
@@ -34,6 +36,8 @@ mod neighbours;
 mod nvcc;
 mod oracle;
 mod packages;
+#[cfg(unix)]
+mod pages;
 mod ports;
 mod ptx;
 mod python;

@@ -175,7 +175,7 @@ fn the_command_line_says_whose_forward_pass_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |below: &str| root().join(below).to_str().expect("a plain name").to_owned();
     let case = path("corpora/splat/checkerboard.toml");
-    let words = ["check", "--engine", "emulator", "--case", &case, "--chain", "own"];
+    let words = ["self-check", "--engine", "emulator", "--case", &case, "--chain", "own"];
     let said = say(folder.path(), &[&words[..], &["--schedule", "random:4", "-v"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("\nchain own: backward stages go on from "), "{said:?}");

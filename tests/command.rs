@@ -36,12 +36,12 @@ fn wrong_arguments_are_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     refuses(here, &["chekc"], &["chekc"]);
-    refuses(here, &["check", "--reduction", "butterfly"], &["butterfly", "sw-b"]);
-    refuses(here, &["check", "--engine", "voodoo"], &["unknown engine 'voodoo'"]);
-    refuses(here, &["check", "--cases", "-3"], &["--cases"]);
-    refuses(here, &["check", "--ply", "scene.ply"], &["--cameras"]);
-    refuses(here, &["check", "--case", "nowhere.toml"], &["--case", "nowhere.toml"]);
-    refuses(here, &["check", "--corpus", "nowhere"], &["--corpus", "nowhere"]);
+    refuses(here, &["self-check", "--reduction", "butterfly"], &["butterfly", "sw-b"]);
+    refuses(here, &["self-check", "--engine", "voodoo"], &["unknown engine 'voodoo'"]);
+    refuses(here, &["self-check", "--cases", "-3"], &["--cases"]);
+    refuses(here, &["self-check", "--ply", "scene.ply"], &["--cameras"]);
+    refuses(here, &["self-check", "--case", "nowhere.toml"], &["--case", "nowhere.toml"]);
+    refuses(here, &["self-check", "--corpus", "nowhere"], &["--corpus", "nowhere"]);
     refuses(here, &["replay", "nowhere.safetensors"], &["nowhere.safetensors"]);
     refuses(here, &["render", "--ply", "a.ply", "--cameras", "c.json", "-o", "x.png"], &["a.ply"]);
     assert!(is_empty(here), "a refused command left something behind");
@@ -52,7 +52,7 @@ fn a_threshold_out_of_range_names_the_range() {
     if !has_engine("a_threshold_out_of_range_names_the_range") {
         return;
     }
-    refuses(&root(), &["check", "--threshold", "4000"], &["4000", "expected 0..="]);
+    refuses(&root(), &["self-check", "--threshold", "4000"], &["4000", "expected 0..="]);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn an_output_folder_that_cannot_be_written_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("file");
     fs::write(&file, "in the way").expect("written");
-    refuses(folder.path(), &["check", "--out", "file/below"], &["--out", "file"]);
+    refuses(folder.path(), &["self-check", "--out", "file/below"], &["--out", "file"]);
     assert_eq!(fs::read(&file).expect("still there"), b"in the way", "the file was touched");
 }
 
@@ -81,14 +81,14 @@ fn damaged_files_are_refused_by_name_field_and_value() {
     ] {
         assert!(text.contains(from), "the scene has changed: no '{from}'");
         fs::write(here.join("bad.toml"), text.replace(from, to)).expect("written");
-        refuses(here, &["check", "--case", "bad.toml"], &words);
+        refuses(here, &["self-check", "--case", "bad.toml"], &words);
     }
     let case = corpus::read_corpus_case(&root().join("corpora/splat/tile-corner.toml"));
     let path = here.join("cut.safetensors");
     case_file::write_case(&path, &case.expect("readable"), &BTreeMap::new()).expect("written");
     let bytes = fs::read(&path).expect("just written");
     fs::write(&path, &bytes[..bytes.len() - 5]).expect("written");
-    refuses(here, &["check", "--case", "cut.safetensors"], &["cut.safetensors"]);
+    refuses(here, &["self-check", "--case", "cut.safetensors"], &["cut.safetensors"]);
     refuses(here, &["replay", "cut.safetensors"], &["cut.safetensors"]);
 }
 
@@ -123,7 +123,7 @@ fn every_engine_agrees_on_the_corpus_at_every_setting() {
     let folder = tempfile::tempdir().expect("a folder");
     let corpus = root().join("corpora/splat");
     let corpus = corpus.to_str().expect("a plain name");
-    let said = say(folder.path(), &["check", "--corpus", corpus, "--cases", "8"]);
+    let said = say(folder.path(), &["self-check", "--corpus", corpus, "--cases", "8"]);
     println!("{}", said.out);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(is_empty(folder.path()), "nothing failed, but something was written");
@@ -181,7 +181,7 @@ fn a_trained_scene_is_judged() {
     let file = |name: &str| data.join(name).to_str().expect("a plain name").to_owned();
     let (ply, cameras) = (file("guitar-crop-5000.ply"), file("guitar-crop-5000.cameras.json"));
     // One setting and driver: a software device takes seconds for each.
-    let scene = ["check", "--ply", &ply, "--cameras", &cameras, "--camera", "close-rolled"];
+    let scene = ["self-check", "--ply", &ply, "--cameras", &cameras, "--camera", "close-rolled"];
     let setting = ["--reduction", "sw-b", "--threshold", "2"];
     let devices = say(folder.path(), &["devices"]).out;
     let here = |id: &&str| devices.lines().any(|line| line.starts_with(&format!("{id} ")));
@@ -197,7 +197,7 @@ fn a_report_begins_with_the_verdict_and_says_as_much_as_was_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
     let judged = |more: &[&str]| {
-        let args = ["check", "--engine", "emulator", "--reduction", "atomic", "--case", &case];
+        let args = ["self-check", "--engine", "emulator", "--reduction", "atomic", "--case", &case];
         let said = say(folder.path(), &[&args, more].concat());
         assert_eq!(said.code, Some(0), "{more:?}: {said:?}");
         assert!(said.out.starts_with("agree: 2 engines, "), "the verdict first: {said:?}");
@@ -212,13 +212,14 @@ fn a_report_begins_with_the_verdict_and_says_as_much_as_was_asked_for() {
         assert_eq!(lines(text, "NOT EXERCISED"), 0, "nobody asked for others: {text}");
         assert!(!text.contains('\u{1b}'), "no colours where no terminal is: {text}");
     }
-    refuses(folder.path(), &["check", "-q", "-v"], &["--quiet", "--verbose"]);
+    refuses(folder.path(), &["self-check", "-q", "-v"], &["--quiet", "--verbose"]);
 }
 
 #[test]
 fn colours_are_for_terminals_and_for_nobody_who_has_said_no() {
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
-    let args = ["check", "--engine", "emulator", "--reduction", "atomic", "--case", &case, "-q"];
+    let args =
+        ["self-check", "--engine", "emulator", "--reduction", "atomic", "--case", &case, "-q"];
     let told = |name: &str, value: &str| {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = splatcheck();
@@ -236,8 +237,8 @@ fn what_every_command_has_may_stand_in_front_of_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
     let rest = ["--engine", "emulator", "--reduction", "atomic", "--case", &case];
-    let front = say(folder.path(), &[&["-q", "check"], &rest[..]].concat());
-    let behind = say(folder.path(), &[&["check", "-q"], &rest[..]].concat());
+    let front = say(folder.path(), &[&["-q", "self-check"], &rest[..]].concat());
+    let behind = say(folder.path(), &[&["self-check", "-q"], &rest[..]].concat());
     assert_eq!((front.code, &front.out), (Some(0), &behind.out), "{front:?}");
 }
 
@@ -312,7 +313,7 @@ fn numbers_that_are_none_are_refused_in_words() {
         &["schedules", "--jobs", "0"],
         &["fuzz", "--settings", "-1"],
         &["ptx", "k.ptx", "--kernel", "k", "--cases", "0"],
-        &["check", "--schedule", "random", "--schedules", "0"],
+        &["self-check", "--schedule", "random", "--schedules", "0"],
     ] {
         refuses(folder.path(), args, &["expected a whole number from 1 on"]);
     }
@@ -326,7 +327,7 @@ fn files_to_be_written_are_looked_at_before_anything_runs() {
     fs::copy(root().join("corpora/splat/tile-corner.toml"), &case).expect("copied");
     let before = fs::read(&case).expect("there");
     fs::create_dir(here.join("page.md")).expect("made");
-    let check = ["check", "--engine", "emulator", "--case", "case.toml", "--step-summary"];
+    let check = ["self-check", "--engine", "emulator", "--case", "case.toml", "--step-summary"];
     for (page, words) in [
         ("case.toml", &["--step-summary case.toml", "holds something already"][..]),
         ("page.md", &["--step-summary page.md", "is a folder"]),
@@ -347,7 +348,7 @@ fn a_folder_that_no_report_can_name_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = root().join("corpora/splat/tile-corner.toml");
     let mut command = splatcheck();
-    command.args(["check", "--engine", "emulator", "--case"]).arg(&case).arg("--out");
+    command.args(["self-check", "--engine", "emulator", "--case"]).arg(&case).arg("--out");
     let output = command.arg(OsStr::from_bytes(b"o\xff")).current_dir(folder.path()).output();
     let output = output.expect("it starts");
     let err = String::from_utf8(output.stderr).expect("text");

@@ -333,7 +333,7 @@ fn presets_that_cannot_be_followed_are_refused_and_cases_are_written_in_their_la
         assert!(said.err.contains(expected), "{words:?}: {said:?}");
     }
     let said = say(folder.path(), &["check", "--preset", "brush"]);
-    assert!(said.code == Some(2) && said.err.contains("name it with --command"), "{said:?}");
+    assert!(said.code == Some(2) && said.err.contains("which --command starts"), "{said:?}");
     for (level, array) in [("raster", "conic_opacity"), ("full", "projmatrix")] {
         let words =
             ["cases", "--out", level, "--count", "12", "--preset", "inria", "--level", level];

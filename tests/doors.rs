@@ -46,11 +46,11 @@ fn commands() -> Vec<Vec<String>> {
     let case = at("corpora/splat/tile-corner.toml");
     let ptx = at("gpu/tests/kernels/own_backward.ptx");
     let manifest = at("gpu/tests/kernels/own_backward.toml");
-    let check = ["check", "--engine", "emulator", "--case", &case];
+    let check = ["self-check", "--engine", "emulator", "--case", &case];
     let all: Vec<Vec<&str>> = vec![
         vec!["oracle", "@.toml", "-o", "out.safetensors"],
         vec!["oracle", "@.safetensors", "-o", "out.safetensors"],
-        vec!["check", "--engine", "emulator", "--case", "@.toml"],
+        vec!["self-check", "--engine", "emulator", "--case", "@.toml"],
         [&check[..], &["--known-failures", "@.toml"]].concat(),
         [&check[..], &["--step-summary", "@.md"]].concat(),
         [&check[..], &["--json", "@.json/run.json"]].concat(),
@@ -64,7 +64,7 @@ fn commands() -> Vec<Vec<String>> {
         vec!["replay", "@.safetensors"],
         vec!["merge", "parts", "-o", "whole"],
         vec!["gradcheck", &ptx, "--manifest", "@.toml"],
-        vec!["check", "--engine", "emulator", "--corpus", "corpus"],
+        vec!["self-check", "--engine", "emulator", "--corpus", "corpus"],
     ];
     all.into_iter().map(|words| words.into_iter().map(str::to_owned).collect()).collect()
 }
@@ -75,7 +75,7 @@ fn what_is_no_file_is_refused_at_once_by_every_command() {
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
     let made = say(
         folder.path(),
-        &["check", "--engine", "emulator", "--case", &case, "--json", "run.json"],
+        &["self-check", "--engine", "emulator", "--case", &case, "--json", "run.json"],
     );
     assert_eq!(made.code, Some(0), "{made:?}");
     for kind in KINDS {
@@ -125,7 +125,7 @@ fn names_in_files_are_text_wherever_they_are_shown_and_short() {
     fs::write(here.join("cameras.json"), cameras).expect("written");
     fs::write(here.join("bad.ply"), format!("ply\n{name}\n")).expect("written");
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
-    let check = ["check", "--engine", "emulator", "--case", &case];
+    let check = ["self-check", "--engine", "emulator", "--case", &case];
     let all: Vec<Vec<&str>> = vec![
         [&check[..], &["--known-failures", "known.toml"]].concat(),
         vec!["render", "--ply", "bad.ply", "--cameras", "cameras.json", "-o", "a.png"],
@@ -157,7 +157,7 @@ fn a_run_whose_verdict_denies_its_findings_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
-    let check = ["check", "--engine", "emulator", "--case", &case, "--json", "run.json"];
+    let check = ["self-check", "--engine", "emulator", "--case", &case, "--json", "run.json"];
     assert_eq!(say(here, &check).code, Some(0), "it agrees");
     let text = fs::read_to_string(here.join("run.json")).expect("a run");
     let right: serde_json::Value = serde_json::from_str(&text).expect("JSON");

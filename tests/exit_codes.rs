@@ -98,7 +98,7 @@ fn the_lines_for_ci_pass_where_everything_agrees_also_without_a_driver() {
 #[test]
 fn what_no_engine_can_run_is_told_once_and_is_not_in_the_plan() {
     let folder = tempfile::tempdir().expect("a folder");
-    let words = ["check", "--engine", "emulator", "--workload", "scatter", "--cases", "0"];
+    let words = ["self-check", "--engine", "emulator", "--workload", "scatter", "--cases", "0"];
     let said = say(folder.path(), &[&words[..], &["--fail-on", "not-exercised", "-v"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     let told =
@@ -222,7 +222,7 @@ fn a_scene_that_no_camera_sees_is_not_exercised_by_any_command() {
     cameras(&here.join("both.json"), &[false, true]);
     cameras(&here.join("opencv.json"), &[false]);
     let commands: [&[&str]; 6] = [
-        &["check", "--engine", "emulator"],
+        &["self-check", "--engine", "emulator"],
         &["train", "--engine", "oracle", "--steps", "1"],
         &["traffic"],
         &["sweep", "--engine", "none"],
@@ -242,7 +242,7 @@ fn a_scene_that_no_camera_sees_is_not_exercised_by_any_command() {
         assert_eq!(said.code, Some(2), "{command:?}: {said:?}");
     }
     assert!(!here.join("image.png").exists(), "no picture of nothing");
-    let words = ["check", "--engine", "emulator", "--ply", "s.ply", "--cameras", "both.json"];
+    let words = ["self-check", "--engine", "emulator", "--ply", "s.ply", "--cameras", "both.json"];
     let few = ["--reduction", "atomic"];
     let said = say(here, &[&words[..], &few].concat());
     assert_eq!(said.code, Some(0), "the other camera is judged: {said:?}");
@@ -257,7 +257,7 @@ fn a_scene_that_no_camera_sees_is_not_exercised_by_any_command() {
 fn an_empty_case_alone_is_not_exercised() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = root().join("corpora/splat/empty.toml").display().to_string();
-    let said = say(folder.path(), &["check", "--engine", "emulator", "--case", &case]);
+    let said = say(folder.path(), &["self-check", "--engine", "emulator", "--case", &case]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("the scene has no Gaussian"), "{said:?}");
 }
@@ -310,7 +310,7 @@ done"#
 #[test]
 fn the_page_has_every_code() {
     let page = fs::read_to_string(root().join("docs/src/exit-codes.md")).expect("a page");
-    for heading in ["## 0:", "## 1", "## 2"] {
+    for heading in ["## 0:", "## 1", "## 2", "## 130"] {
         assert!(page.contains(heading), "{heading}");
     }
     for words in ["NOT IN THE PLAN", "NOT FOUND", "no misuse seen, no values compared", "`TMPDIR`"]

@@ -108,6 +108,7 @@ fn a_known_failure_that_passes_again_fails_the_run() {
         excused: Vec::new(),
         gaps: Vec::new(),
         observed: false,
+        interrupted: false,
     };
     assert_eq!(conclusion, agrees, "not here");
 }
@@ -256,7 +257,7 @@ fn the_files_are_written_by_check() {
     let case = root().join("corpora/splat/one-pixel.toml");
     let case = case.to_str().expect("a plain name");
     fs::write(folder.path().join("page.md"), "before\n").expect("written");
-    let plain = ["check", "--case", case, "--reduction", "atomic"];
+    let plain = ["self-check", "--case", case, "--reduction", "atomic"];
     let files = ["--json", "a.json", "--junit", "a.xml", "--step-summary", "page.md"];
     let said = say(folder.path(), &[&plain[..], &files].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -324,7 +325,7 @@ fn a_gate_that_cannot_be_followed_is_refused_before_anything_runs() {
         (["--json", "no/a.json"], "--json"),
         (["--fail-on", "everything"], "everything"),
     ] {
-        let said = say(folder.path(), &[&["check", "--cases", "1"], &args[..]].concat());
+        let said = say(folder.path(), &[&["self-check", "--cases", "1"], &args[..]].concat());
         assert_eq!(said.code, Some(2), "{args:?}: {said:?}");
         assert!(said.err.contains(words), "{args:?} does not say '{words}': {}", said.err);
     }

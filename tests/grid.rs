@@ -157,7 +157,7 @@ fn what_cannot_be_done_is_said_and_nothing_is_written() {
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("case.safetensors: table[3] is NaN: must be finite"), "{}", said.err);
     assert!(!folder.path().join("out.safetensors").exists(), "half a result");
-    let said = say(folder.path(), &["check", "--case", "case.safetensors"]);
+    let said = say(folder.path(), &["self-check", "--case", "case.safetensors"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("table[3] is NaN: must be finite"), "{}", said.err);
 }

@@ -56,7 +56,7 @@ fn check(case: &str, more: &[&str]) -> (Said, String) {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("long.toml"), case).expect("it is written");
     let mut words =
-        vec!["check", "--case", "long.toml", "--reduction", "block", "--threshold", "0"];
+        vec!["self-check", "--case", "long.toml", "--reduction", "block", "--threshold", "0"];
     words.extend(["--engine", "lavapipe-8", "--engine", "swiftshader"]);
     words.extend(["--json", "out.json", "--junit", "out.xml"]);
     words.extend(more);

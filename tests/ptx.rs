@@ -57,14 +57,14 @@ fn a_right_kernel_agrees_under_every_schedule() {
 fn check_runs_every_seed_and_reports_them_as_one_engine() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = path("corpora/splat/tile-corner.toml");
-    let words = ["check", "--engine", "emulator", "--case", &case, "--reduction", "sw-b"];
+    let words = ["self-check", "--engine", "emulator", "--case", &case, "--reduction", "sw-b"];
     let order = ["--threshold", "7", "--schedule", "random:5", "--schedules", "2"];
     let said = say(folder.path(), &[&words[..], &order, &["--verbose"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     let line = |id: &str| said.out.lines().find(|l| l.starts_with(id) && l.contains(" sw-b "));
     let line = line("emulator random:5..6 ").expect("a row");
     assert!(line.split_whitespace().any(|word| word == "2"), "two runs: {line}");
-    let words = ["check", "--engine", "emulator", "--case", &case, "--schedules", "2"];
+    let words = ["self-check", "--engine", "emulator", "--case", &case, "--schedules", "2"];
     let said = say(folder.path(), &words);
     assert_eq!(said.code, Some(2), "seeds of what? {said:?}");
 }
@@ -140,7 +140,7 @@ fn every_stage_without_float_atomics_is_deterministic() {
     let low = scene.replace("height = 16", "height = 2").replace("cy = 8.0", "cy = 1.0");
     assert_ne!(low, scene, "the image is 16x2 pixels");
     fs::write(folder.path().join("low.toml"), low).expect("written");
-    let words = ["check", "--engine", "emulator", "--case", "low.toml"];
+    let words = ["self-check", "--engine", "emulator", "--case", "low.toml"];
     let more = ["--expect", "deterministic", "--threshold", "0", "--verbose"];
     let reductions = ["atomic", "sw-b", "per-gaussian"].map(|name| ["--reduction", name]);
     let said = say(folder.path(), &[&words[..], &more, &reductions.concat()].concat());
@@ -171,7 +171,8 @@ fn every_stage_without_float_atomics_is_deterministic() {
 fn sums_without_float_atomics_have_the_same_bits_under_every_schedule() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = path("corpora/splat/large-over-many-tiles.toml");
-    let words = ["check", "--engine", "emulator", "--case", &case, "--expect", "deterministic"];
+    let words =
+        ["self-check", "--engine", "emulator", "--case", &case, "--expect", "deterministic"];
     let said = say(folder.path(), &[&words[..], &["--reduction", "atomic"]].concat());
     assert_eq!(said.code, Some(1), "the case tells orders apart: {said:?}");
     let reductions = ["--reduction", "sorted", "--reduction", "fixed"];
@@ -184,7 +185,7 @@ fn sums_without_float_atomics_have_the_same_bits_under_every_schedule() {
 fn sums_beyond_fixed_point_are_not_in_the_plan() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = path("corpora/splat/huge-gradients.toml");
-    let words = ["check", "--engine", "emulator", "--case", &case, "--reduction", "fixed"];
+    let words = ["self-check", "--engine", "emulator", "--case", &case, "--reduction", "fixed"];
     let said = say(folder.path(), &words);
     assert_eq!(said.code, Some(0), "{said:?}");
     let reason = "NOT IN THE PLAN: rasterize_backward, fixed: 1 run: too large: sums reach 2^31";

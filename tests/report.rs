@@ -253,7 +253,7 @@ fn traffic_is_drawn_beside_it() {
     let said = say(here, &traffic);
     assert_eq!(said.code, Some(0), "{said:?}");
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
-    let check = ["check", "--engine", "emulator", "--case", &case, "--json", "r.json"];
+    let check = ["self-check", "--engine", "emulator", "--case", &case, "--json", "r.json"];
     assert_eq!(say(here, &check).code, Some(0), "it agrees");
     let html = page(here, &["r.json", "--traffic", "traffic.json"]);
     assert_eq!(html.matches("<svg class=\"chart\"").count(), 2 + 16, "and a chart a level");
@@ -270,7 +270,7 @@ fn what_is_no_run_is_refused_and_nothing_is_written() {
     write("bytes.json", "\u{0}");
     write("traffic.json", "[{\"stage\": 3}]");
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
-    let check = ["check", "--engine", "emulator", "--case", &case, "--json", "whole.json"];
+    let check = ["self-check", "--engine", "emulator", "--case", &case, "--json", "whole.json"];
     assert_eq!(say(here, &check).code, Some(0), "it agrees");
     fs::create_dir(here.join("empty")).expect("made");
     fs::create_dir(here.join("damaged")).expect("made");

@@ -108,7 +108,7 @@ fn without_output(words: &[&str], stdout: Stdio) -> (Option<i32>, String) {
 fn output_that_cannot_be_written_is_exit_code_2() {
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
     let all: [&[&str]; 7] = [
-        &["check", "--case", &case, "--engine", "emulator"],
+        &["self-check", "--case", &case, "--engine", "emulator"],
         &["fuzz", "--cases", "2", "--engine", "emulator"],
         &["oracle", &case, "-o", "out.safetensors", "--bounds"],
         &["traffic", "--points", "64"],
@@ -164,7 +164,7 @@ fn a_full_disk_leaves_no_half_of_a_file() {
     let before = fs::read_dir(folder).expect("it is there").count();
     let all: [(&[&str], &str); 2] = [
         (&["oracle", &case, "-o"], "out.safetensors"),
-        (&["check", "--case", &case, "--engine", "emulator", "--json"], "run.json"),
+        (&["self-check", "--case", &case, "--engine", "emulator", "--json"], "run.json"),
     ];
     for (words, name) in &all {
         let said = splatcheck().args(*words).arg(at(name)).current_dir(root()).output();

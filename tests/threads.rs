@@ -79,7 +79,7 @@ fn runs_may_take_each_others_threads() {
 fn what_takes_more_threads_says_so() {
     let Some(folder) = folder("what_takes_more_threads_says_so") else { return };
     for words in [
-        "check --case case.toml --engine emulator",
+        "self-check --case case.toml --engine emulator",
         "fuzz --cases 2 --engine emulator --jobs 4 --out .",
         "ptx kernel.ptx --kernel own_backward --case case.toml --schedules 3 --jobs 4",
         "cases --count 2 --out made",

@@ -84,7 +84,8 @@ fn check_judges_random_cases_of_any_workload() {
     let folder = tempfile::tempdir().expect("a folder");
     for workload in splatcheck_workloads::all() {
         let name = workload.name();
-        let words = ["check", "-v", "--workload", name, "--engine", "emulator", "--cases", "6"];
+        let words =
+            ["self-check", "-v", "--workload", name, "--engine", "emulator", "--cases", "6"];
         let said = say(folder.path(), &[&words[..], &["--reduction", "atomic"]].concat());
         assert_eq!(said.code, Some(0), "{said:?}");
         is_of(workload.as_ref(), Some(Reduction::Atomic), &said);
@@ -102,7 +103,7 @@ fn check_and_replay_know_whose_case_a_file_holds() {
         let jobs = case.jobs_of(0, &|_| true).expect("a legal case");
         let own: Vec<_> = jobs.iter().map(|job| job.stage.name).collect();
         assert!(!own.is_empty(), "{name} has stages", name = workload.name());
-        for command in [&["check", "-v", "--case"][..], &["replay", "-v"]] {
+        for command in [&["self-check", "-v", "--case"][..], &["replay", "-v"]] {
             let said = say(folder.path(), &[command, &[&file, "--engine", "emulator"]].concat());
             assert_eq!(said.code, Some(0), "{said:?}");
             for (name, there) in stages_of(&said) {
@@ -130,7 +131,7 @@ fn a_name_that_a_workload_does_not_have_is_refused() {
             &["fuzz", "--workload", "scatter", "--convention", "gsplat"],
             "--convention gsplat: workload scatter has none of that name",
         ),
-        (&["check", "--workload", "scatter", "--convention", "inria"], "--convention inria"),
+        (&["self-check", "--workload", "scatter", "--convention", "inria"], "--convention inria"),
     ] {
         let said = say(here, args);
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}: {said:?}");

@@ -54,6 +54,7 @@ pub mod sweep;
 pub mod traffic;
 pub mod train;
 mod trials;
+mod typing;
 pub mod wgsl;
 
 use std::ffi::OsString;
@@ -68,6 +69,7 @@ use gate::GateArgs;
 use output::OutputArgs;
 
 use splatcheck_judge::engines::{Discovery, Program, discover};
+use splatcheck_judge::interrupt;
 use splatcheck_judge::threads;
 
 /// Parses the arguments of this process and runs them.
@@ -96,8 +98,11 @@ fn say(words: &clap::Error) -> u8 {
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let typed: Vec<_> = arguments.into_iter().collect();
-    let words = typed.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let matches = help::command().try_get_matches_from(help::command_first(typed))?;
+    let typed = typing::with_command(typed, typing::is_run_by_cargo())?;
+    let words: Vec<_> =
+        typed.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let matches = help::command().try_get_matches_from(typed);
+    let matches = matches.map_err(|error| typing::explained(error, &words))?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if let (Some(gate), _) = shared(&mut cli) {
         gate.command = words;
@@ -110,9 +115,9 @@ fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
     fn of(gate: &mut GateArgs, shown: OutputArgs) -> (Option<&mut GateArgs>, OutputArgs) {
         (Some(gate), shown)
     }
-    let Some(command) = &mut cli.command else { return of(&mut cli.check.gate, cli.check.shown) };
-    match command {
-        Command::Check(typed) => of(&mut typed.gate, typed.shown),
+    match &mut cli.command {
+        Command::Check(typed) => of(&mut typed.on.gate, typed.on.shown),
+        Command::SelfCheck(typed) => of(&mut typed.on.gate, typed.on.shown),
         Command::Fuzz(typed) => of(&mut typed.gate, typed.shown),
         Command::Merge(typed) => of(&mut typed.gate, typed.shown),
         Command::Ptx(typed) => of(&mut typed.gate, typed.shown),
@@ -164,7 +169,7 @@ pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> 
 fn print(cli: Cli) -> Result<Outcome, CliError> {
     let mut out: Box<dyn Write> = match cli.command {
         // A shell and a pager read these.
-        Some(Command::Completions(_) | Command::Man) => Box::new(io::stdout()),
+        Command::Completions(_) | Command::Man => Box::new(io::stdout()),
         _ => output::standard_output(),
     };
     let outcome = run(cli, &mut out);
@@ -181,12 +186,13 @@ fn print(cli: Cli) -> Result<Outcome, CliError> {
 pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
     threads::prepare();
     paths::temporary_folder()?;
-    match cli.command.unwrap_or(Command::Check(Box::new(cli.check))) {
+    if is_long(&cli.command) {
+        interrupt::listen();
+    }
+    match cli.command {
         Command::Acceptance(typed) => acceptance::run(&typed.resolve()?, out),
-        Command::Check(typed) => {
-            let discovery = engines_unless(typed.command.is_given())?;
-            check::run(&typed.resolve(&discovery)?, out)
-        }
+        Command::Check(typed) => check::run(&typed.resolve()?, out),
+        Command::SelfCheck(typed) => check::run(&typed.resolve(&engines_here()?)?, out),
         Command::Cases(typed) => cases::run(&typed.resolve()?, out),
         Command::Coverage(typed) => coverage::run(&typed.resolve()?, out),
         Command::Devices => devices::run(&engines_here()?, out),
@@ -234,6 +240,41 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         }
         Command::Merge(typed) => merge::run(&typed.resolve()?, out),
         Command::Engine(typed) => engine::run(typed),
+    }
+}
+
+/// Whether a command stops at Ctrl-C by itself, and says what it has done.
+fn is_long(command: &Command) -> bool {
+    match command {
+        Command::Check(_)
+        | Command::SelfCheck(_)
+        | Command::Coverage(_)
+        | Command::Fuzz(_)
+        | Command::Gallery(_)
+        | Command::Gradcheck(_)
+        | Command::Compare(_)
+        | Command::Accuracy(_)
+        | Command::Mutants(_)
+        | Command::Ptx(_)
+        | Command::Schedules(_)
+        | Command::Sweep(_)
+        | Command::Train(_)
+        | Command::Wgsl(_) => true,
+        Command::Acceptance(_)
+        | Command::Cases(_)
+        | Command::Completions(_)
+        | Command::Devices
+        | Command::Engine(_)
+        | Command::Formulations(_)
+        | Command::Judge(_)
+        | Command::Man
+        | Command::Merge(_)
+        | Command::Oracle(_)
+        | Command::Render(_)
+        | Command::Replay(_)
+        | Command::Report(_)
+        | Command::Setup(_)
+        | Command::Traffic(_) => false,
     }
 }
 

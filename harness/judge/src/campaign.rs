@@ -3,7 +3,7 @@
 //! One thread per engine talks to the engine's process and judges what comes back; the caller's
 //! thread prepares stage inputs and bounds, a chunk of cases at a time, and hands every chunk to
 //! all engines, or to the next one that asks. Nothing that an engine does stops the campaign: a
-//! fault is a finding of its own.
+//! fault is a finding of its own. Ctrl-C does, after what runs then ([`crate::interrupt`]).
 
 mod chain;
 mod contender;
@@ -29,6 +29,7 @@ pub use item::Item;
 pub use rows::{EngineReport, Ratio, Row, Unsupported};
 pub use run_stage::{Runs, tallies};
 
+use crate::interrupt;
 use crate::judge::Arithmetic;
 use crate::threads::{self, NoThread};
 use crate::workload::{AnyCase, CaseError};
@@ -173,7 +174,7 @@ fn feed(
             Share::Dealt => asked.recv().map_or(Vec::new(), |engine| vec![&engines[engine]]),
         };
         let chunk: Vec<_> = cases.by_ref().take(size).collect();
-        if chunk.is_empty() || recipients.is_empty() {
+        if chunk.is_empty() || recipients.is_empty() || interrupt::is_asked() {
             return Ok(());
         }
         let prepare = |(case, view): (AnyCase, usize)| {
@@ -204,7 +205,10 @@ fn serve(contender: Contender<'_>, mut desk: Inbox, hooks: Hooks<'_>) -> EngineR
     let mut judge = Judge::new(contender, hooks);
     (0..AHEAD).for_each(|_| desk.ask());
     while let Ok(chunk) = desk.chunks.recv() {
-        judge.chunk(&chunk);
+        // What was prepared when Ctrl-C came is not run.
+        if !interrupt::is_asked() {
+            judge.chunk(&chunk);
+        }
         if judge.report.given_up.is_some() {
             desk.ask = None;
         }

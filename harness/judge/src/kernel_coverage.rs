@@ -13,6 +13,7 @@ pub mod text;
 pub mod unreachable;
 
 use crate::engines::Emulation;
+use crate::interrupt;
 use crate::threads;
 use crate::workload::{AnyCase, CaseError, Job};
 use splatcheck_emulator::{KernelCoverage, Observers, OtherKernel};
@@ -35,7 +36,7 @@ pub enum MeasureError {
     #[error("the emulator does not open: {0}")]
     Open(EngineError),
     /// A kernel does not run on a case, so that its counts say nothing.
-    #[error("case {case}: {error}; 'splatcheck check --engine emulator' says more")]
+    #[error("case {case}: {error}; 'splatcheck self-check --engine emulator' says more")]
     Run {
         /// The case.
         case: String,
@@ -60,7 +61,7 @@ pub struct Scope<'a> {
 }
 
 /// Runs every stage of every view with every setting of the sweep, on as many emulators at a time as
-/// there are processors; `done` is called after each view.
+/// there are processors; `done` is called after each view. Ctrl-C ends it after the views that run then.
 ///
 /// # Errors
 /// [`MeasureError`] for the first case that has no jobs or does not run.
@@ -70,7 +71,10 @@ pub fn measure(
     done: &(dyn Fn() + Sync),
 ) -> Result<Measured, MeasureError> {
     let views = Mutex::new(views);
-    let next = || views.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || match interrupt::is_asked() {
+        true => None,
+        false => views.lock().unwrap_or_else(PoisonError::into_inner).next(),
+    };
     let worker = || {
         let mut engines = open(scope)?;
         while let Some((case, view)) = next() {

@@ -13,6 +13,7 @@ pub mod covering;
 pub mod diagnosis;
 pub mod engines;
 pub mod gate;
+pub mod interrupt;
 pub mod io;
 pub mod judge;
 pub mod kernel_coverage;

@@ -9,6 +9,7 @@ mod rows;
 
 use crate::campaign::{EngineReport, Finding};
 use crate::engines::Missing;
+use crate::interrupt;
 use crate::verdict::Tally;
 use crate::words::count;
 use std::path::Path;
@@ -82,7 +83,8 @@ impl<'a> Report<'a> {
 
 /// One line with the worst verdict.
 fn verdict_line(reports: &[EngineReport], missing: &[Missing]) -> String {
-    let verdict = EngineReport::worst(reports);
+    let verdict = EngineReport::worst(reports).to_string();
+    let verdict = if interrupt::is_asked() { interrupt::until_then(&verdict) } else { verdict };
     let runs: u64 = reports.iter().map(EngineReport::runs).sum();
     let tallies = || reports.iter().flat_map(|r| r.rows.values()).map(|row| &row.tally);
     let elements: u64 = tallies().map(Tally::elements).sum();

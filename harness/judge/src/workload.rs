@@ -93,7 +93,7 @@ pub trait Workload: fmt::Debug + Send + Sync {
     /// generator without kinds, of which a few cases stand for all.
     fn of_each_kind(&self, seed: u64) -> Vec<AnyCase>;
 
-    /// Number `index` of the random cases that `check` judges beside its corpus.
+    /// Number `index` of the random cases that `self-check` judges beside its corpus.
     fn random(&self, seed: u64, index: u64) -> CaseTree;
 
     /// A view with something added that a right kernel takes no notice of.

@@ -18,7 +18,7 @@ def say(*arguments, **options):
 def test_the_command_says_its_version_and_refuses_what_it_does_not_know():
     said = say("--version")
     assert (said.returncode, said.stdout) == (0, f"splatcheck {splatcheck.__version__}\n")
-    said = say("check", "--nothing")
+    said = say("self-check", "--nothing")
     assert said.returncode == 2 and "--nothing" in said.stderr and "Usage: splatcheck" in said.stderr
     said = say("judge", "none.safetensors", "none.safetensors")
     assert said.returncode == 2 and said.stderr.startswith("error: judge none.safetensors")
@@ -33,7 +33,7 @@ def test_the_script_is_the_same_command():
 
 
 def test_engines_are_processes_of_this_interpreter(tmp_path):
-    said = say("check", "--engine", "emulator", "--cases", "2", "--reduction", "atomic", cwd=tmp_path)
+    said = say("self-check", "--engine", "emulator", "--cases", "2", "--reduction", "atomic", cwd=tmp_path)
     assert said.returncode == 0, said
     assert "emulator" in said.stdout and "disagree" in said.stdout, said
     said = say("devices", cwd=tmp_path)

@@ -170,7 +170,7 @@ def test_arrays_of_numpy_become_a_case_and_the_command_judges_it(tmp_path):
     assert said.returncode == 0 and said.stdout.startswith("mine.safetensors: splatcheck check"), said
     arrays, _ = read_back(tmp_path / "mine.safetensors")
     assert np.abs(arrays["v_render_colors"]).max() > 0.5, "a loss was drawn"
-    again = ["check", "--case", "mine.safetensors", "--engine", "emulator", "--reduction", "atomic"]
+    again = ["self-check", "--case", "mine.safetensors", "--engine", "emulator", "--reduction", "atomic"]
     said = subprocess.run([*command, *again], **options)
     assert said.returncode == 0, said
 

@@ -266,7 +266,7 @@ fn check_all(acceptance: &mut Acceptance, plan: &AcceptancePlan, folder: &Path) 
     let name = format!("the corpus and {} random cases", plan.size.cases);
     check_one(acceptance, plan, folder, all, (name, subject));
     if hardware.is_empty() && !plan.scenes.is_empty() {
-        let what = "the check on trained scenes: no engine here is a GPU ('check --ply' judges \
+        let what = "the check on trained scenes: no engine here is a GPU ('self-check --ply' judges \
                     software drivers on one)";
         acceptance.not_exercised.push(what.to_owned());
         return;

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use super::acceptance::AcceptanceArgs;
-use super::check::CheckArgs;
+use super::check::{CheckArgs, SelfCheckArgs};
 use super::engine::EngineArgs;
 use super::mutants::MutantsArgs;
 use super::oracle::OracleArgs;
@@ -11,24 +11,23 @@ use super::ptx::PtxArgs;
 use super::render::RenderArgs;
 use super::schedules::SchedulesArgs;
 
-/// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
+/// Compares the gradients of GPU kernels with a float64 reference, within bounds derived from rounding.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "splatcheck", version, args_conflicts_with_subcommands = true)]
+#[command(name = "splatcheck", version)]
 #[command(after_help = "Exit code: 0 agree, 1 disagree (or what --fail-on names), 2 error.")]
 pub struct Cli {
-    /// The subcommand; none means `check`.
+    /// What is to be done.
     #[command(subcommand)]
-    pub command: Option<Command>,
-    /// Options of `check`, when no subcommand is given.
-    #[command(flatten)]
-    pub check: CheckArgs,
+    pub command: Command,
 }
 
 /// A subcommand.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Judge every kernel on every engine (what splatcheck does without a subcommand)
+    /// Judge your own program, in any language, which --command starts
     Check(Box<CheckArgs>),
+    /// Judge splatcheck's own kernels on every engine of this machine
+    SelfCheck(Box<SelfCheckArgs>),
     /// Do everything that this machine allows and write one report folder
     #[command(hide = true)]
     Acceptance(AcceptanceArgs),

@@ -40,7 +40,7 @@ pub struct CasesArgs {
     /// A folder of named cases, written as well
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
-    /// Convention of cases that name none [default: both by turns]
+    /// Convention of cases that name none [default: each in turn]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
 }
@@ -80,7 +80,7 @@ docs/src/presets.md describes them.
 
 The folder gets
   cases/NAME.safetensors         each case: the input of a program of --level full, and a corpus for
-                                 'splatcheck check --corpus'
+                                 'splatcheck check --command COMMAND --corpus'
   inputs/NAME.CAMERA.safetensors what a program of another level reads, for each camera, or one with
                                  camera 0 where the level takes all cameras at once
 'splatcheck judge cases/NAME.safetensors RESULT --camera CAMERA' judges what your program made of it.";

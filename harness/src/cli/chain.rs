@@ -43,7 +43,7 @@ impl ChainArgs {
             ChainName::Oracle => Ok(()),
             ChainName::Own => Err(CliError::new(
                 "--chain own: a kernel of your own comes without a forward pass, whose outputs it could \
-                 be given: leave the option out ('check --chain own' judges engines that have both)",
+                 be given: leave the option out ('self-check --chain own' judges engines that have both)",
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! `splatcheck check`: judges every kernel on every engine.
+//! `splatcheck check` judges a user's program, `splatcheck self-check` every kernel of this project on every engine.
 
 mod options;
 mod program;
@@ -17,7 +17,7 @@ use super::provenance;
 use super::reproducer::Reproducers;
 use super::scene::scene_cases;
 use super::sight::all_blind;
-pub use options::{CheckArgs, CheckPlan};
+pub use options::{CheckArgs, CheckPlan, SelfCheckArgs};
 use rayon::prelude::*;
 use splatcheck_judge::campaign::merge::{add_report, join_seeds};
 use splatcheck_judge::campaign::{
@@ -169,7 +169,7 @@ fn in_part(plan: &CheckPlan) -> Option<String> {
         Subject::Scene(_) => "not run on a trained scene, which is long for them".to_owned(),
         Subject::Case(_) => "of runs with more than 2^18 loop steps one of a stage".to_owned(),
         Subject::Campaign { .. } => format!(
-            "each case with one reduction and threshold of a stage by turns, unless there are fewer than \
+            "each case with one reduction and threshold of a stage in turn, unless there are fewer than \
              {MANY} cases"
         ),
     };

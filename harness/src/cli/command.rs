@@ -24,10 +24,11 @@ use splatcheck_workloads::splat::formulated::described;
 
 /// A program and what it is granted, as typed.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Your program")]
 pub struct ProgramArgs {
-    /// Judge your own program in the place of engines. This command, which no shell reads, starts it; a
-    /// line of JSON on its standard input names the files of each case, and it answers with a line. The
-    /// page docs/src/program.md has an example
+    /// Judge your own program instead of engines. This command starts it, without a shell. A line of JSON on
+    /// its standard input names the files of each case, and it answers with a line: docs/src/program.md has
+    /// an example
     #[arg(long, value_name = "COMMAND")]
     pub command: Option<CommandLine>,
     /// Time in which your program, or an engine, must answer, seconds; then it is killed and started again
@@ -143,15 +144,15 @@ impl CommandArgs {
         let Some(line) = self.program.command.clone() else {
             if self.contract.is_given() {
                 return Err(CliError::new(
-                    "--preset, --level, --model, --formulation, --extra-roundings and --constant are a \
-                     program's: name it with --command",
+                    "--preset, --level, --model, --formulation, --extra-roundings and --constant describe your \
+                     own program: add --command 'COMMAND'",
                 ));
             }
             return Ok(None);
         };
         if let Some((option, _)) = engines.iter().find(|(_, typed)| *typed) {
-            let what = "is an option of engines, and --command names a program in their place: leave \
-                        one of them out";
+            let what = "is an option of engines, and --command judges your program instead: leave one of \
+                        them out";
             return Err(CliError::new(format!("{option}: {what}")));
         }
         let promise = self.contract.resolve()?;

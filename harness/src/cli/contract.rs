@@ -44,6 +44,7 @@ impl ModelName {
 
 /// As what a program is judged, as typed.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Your program")]
 pub struct ContractArgs {
     /// The project whose kernel your program is: what its arrays are called and how they lie, what is built
     /// into it, its formulation and arithmetic, at a level that the preset has. One of gsplat-1.5,

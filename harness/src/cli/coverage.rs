@@ -17,6 +17,7 @@ use super::output::Progress;
 use super::paths;
 use splatcheck_judge::case_space::{CaseSpace, Run, Traits};
 use splatcheck_judge::engines::Emulation;
+use splatcheck_judge::interrupt;
 use splatcheck_judge::io::source_tree;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::kernel_coverage::holes::Coverage;
@@ -44,7 +45,7 @@ pub struct CoverageArgs {
     /// Folder of named cases [default: corpora/splat, or of another workload]
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
-    /// Draw the cases under this convention [default: both by turns]
+    /// Draw the cases under this convention [default: each in turn]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// Measure these kernels only: a stage, an entry point or a file of gpu/kernels/ptx.tar.zst; repeatable
@@ -173,7 +174,8 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
     };
     let views: Vec<_> = cases.iter().collect();
     let space = plan.case_space.then(|| case_space(&views)).transpose()?;
-    let bar = Progress::new("coverage", "views", views.len() as u64);
+    let views_in_all = views.len();
+    let bar = Progress::new("coverage", "views", views_in_all as u64);
     let scope = Scope { emulations: &plan.emulations, wanted: &wanted };
     let measured = measure(views.into_iter(), scope, &|| bar.inc(1)).map_err(CliError::of)?;
     bar.finish_and_clear();
@@ -184,6 +186,16 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
         }
     };
     let axes = plan.workload.axes();
+    if interrupt::is_asked() {
+        let (done, all) = (bar.position(), views_in_all);
+        writeln!(
+            out,
+            "interrupted after {done} of {all} views: the others may reach what is missing here"
+        )?;
+        out.write_all(text(&coverage).as_bytes())?;
+        out.flush()?;
+        return Ok(Outcome::Interrupted);
+    }
     out.write_all(text(&coverage).as_bytes())?;
     if let Some(space) = &space {
         writeln!(out, "\n{}", space.text(&axes, Run::MainJob))?;

@@ -7,6 +7,7 @@ use clap::Args;
 use super::exit::{CliError, Outcome};
 use crate::user_wgsl;
 use splatcheck_judge::engines::serve::{open_engine, serve_standard_streams};
+use splatcheck_judge::interrupt;
 
 /// Options of `engine`.
 #[derive(Clone, Debug, Args)]
@@ -27,6 +28,7 @@ pub struct EngineArgs {
 /// # Errors
 /// The streams failed or did not carry frames.
 pub fn run(typed: EngineArgs) -> Result<Outcome, CliError> {
+    interrupt::ignore();
     let adapter = typed.adapter.as_deref();
     let open = || match (&typed.wgsl, &typed.manifest) {
         (Some(program), Some(manifest)) => user_wgsl::open(adapter, program, manifest),

@@ -30,7 +30,7 @@ pub struct ExpectArgs {
     #[arg(long, value_name = "WHAT")]
     pub expect: Option<Expected>,
     /// Runs of each kernel for --expect: on the emulator in lockstep, then in random and adversarial
-    /// orders by turns, or with --schedule in that order [default: 8]
+    /// orders in turn, or with --schedule in that order [default: 8]
     #[arg(long, value_name = "N", requires = "expect", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub repeats: Option<u32>,

@@ -13,6 +13,7 @@ use crate::manifest::Manifest;
 use crate::user_kernel::UserKernel;
 use splatcheck_judge::campaign::{EngineReport, Fault};
 use splatcheck_judge::diagnosis::Diagnosis;
+use splatcheck_judge::interrupt;
 use splatcheck_judge::verdict::Verdict;
 use splatcheck_judge::workload::AnyCase;
 use splatcheck_workloads::splat::contract::{Contract, Level};
@@ -260,6 +261,15 @@ pub(super) fn judge_in(
     if !differs && !others_explain {
         return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
     }
+    let cut_short = |reports| Judged {
+        formulation: first,
+        reports,
+        others: Some("formulation: not all others were tried: interrupted".to_owned()),
+        agreeing: Vec::new(),
+    };
+    if interrupt::is_asked() {
+        return Ok(cut_short(reports));
+    }
     let may_explain =
         |other: &Formulation| *other != first && (differs || kernel.is_given_others(first, *other));
     let findings = reports.iter().flat_map(|report| &report.findings);
@@ -275,6 +285,10 @@ pub(super) fn judge_in(
         .map(|group| group.into_iter().map(rounded).filter(may_explain).collect());
     let any = *asked == Asked::Any;
     let (agreeing, tried) = try_others(groups, any, &failing, &mut judge)?;
+    // A trial that Ctrl-C cut short has no finding, and agrees with nothing.
+    if interrupt::is_asked() {
+        return Ok(cut_short(reports));
+    }
     let names: Vec<_> = agreeing.iter().map(|(formulation, _)| described(*formulation)).collect();
     if let Some((formulation, reports)) = agreeing.into_iter().next().filter(|_| any) {
         return Ok(Judged { formulation, reports, others: None, agreeing: Vec::new() });

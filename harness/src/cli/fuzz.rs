@@ -27,12 +27,13 @@ use splatcheck_judge::campaign::merge::add_report;
 use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
 use splatcheck_judge::engines::{Discovery, Found, Limits, Missing, Program};
 use splatcheck_judge::gate::{Evidence, Provenance};
+use splatcheck_judge::interrupt;
 use splatcheck_judge::io::write::remove_leftovers;
 use splatcheck_judge::minimize::shrink;
 use splatcheck_judge::report::Detail;
 use splatcheck_judge::threads::{Pool, cores};
 use splatcheck_judge::workload::{AnyCase, Generator, Workload, generator};
-use splatcheck_workloads::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
+use splatcheck_workloads::fuzz::{LANE_WIDTHS, Plan, RESULT, Results, Shard};
 use watcher::Watcher;
 
 /// Cases of a submission: they are small.
@@ -90,7 +91,7 @@ pub struct FuzzArgs {
     /// Of all workloads each has its own folder there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
-    /// Convention of splats where a generator does not choose one [default: both by turns]
+    /// Convention of splats where a generator does not choose one [default: each in turn]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// What stops a build, and the files for CI
@@ -276,7 +277,7 @@ pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError>
     let Some(first) = plans.first() else { return Err(CliError::new("no workload is named")) };
     let (mut reports, mut files): (Vec<EngineReport>, Vec<Vec<String>>) = Default::default();
     let mut told = Vec::new();
-    for plan in plans {
+    for plan in plans.iter().take_while(|_| !interrupt::is_asked()) {
         if plans.len() > 1 {
             writeln!(out, "workload {}:\n", plan.plan.workload().name())?;
         }
@@ -304,6 +305,12 @@ pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError>
     if let Some(command) = &first.command {
         run.about.insert(0, command.to_string());
         run.not_judged.extend(command.not_for.lines());
+    }
+    if interrupt::is_asked() && first.share == Share::Everyone {
+        writeln!(
+            out,
+            "interrupted: no {RESULT} is written, as 'splatcheck merge' would take it for whole"
+        )?;
     }
     let gate = first.gate.clone().of(run);
     gate.conclude(&Evidence::new(&reports, &first.missing), &files, out)

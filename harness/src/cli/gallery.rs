@@ -5,10 +5,12 @@ use std::io::Write;
 
 use clap::Args;
 use rayon::prelude::*;
+use splatcheck_judge::interrupt::{until_interrupted, until_then};
 use splatcheck_judge::table::table;
 use splatcheck_judge::words::count;
 
 use super::exit::{CliError, Outcome};
+use super::output::Progress;
 use crate::gallery::{BASELINE, Judgement, System, systems};
 
 /// Options of `gallery`, as typed.
@@ -34,19 +36,28 @@ pub fn run(typed: &GalleryArgs, out: &mut dyn Write) -> Result<Outcome, CliError
         return Err(CliError::new("--cases 0: nothing would be judged, give 1 or more"));
     }
     let systems = systems(&typed.names).map_err(CliError::of)?;
-    let judged: Vec<_> = systems
-        .par_iter()
-        .map(|system| system.judge(typed.cases, typed.seed).map_err(CliError::of))
-        .collect::<Result<_, _>>()?;
-    let all: Vec<(&System, &Judgement)> = systems.iter().zip(&judged).collect();
-    let problems: Vec<Vec<String>> = judged.iter().map(problems).collect();
+    let bar = Progress::new("gallery", "systems", systems.len() as u64);
+    let judged = systems.par_iter().map(|system| {
+        let judge = || system.judge(typed.cases, typed.seed).map_err(CliError::of);
+        let judged = until_interrupted(judge)?;
+        bar.inc(1);
+        Ok(judged.map(|judgement| (system, judgement)))
+    });
+    let judged: Vec<_> = judged.collect::<Result<_, CliError>>()?;
+    bar.finish_and_clear();
+    let judged: Vec<(&System, Judgement)> = judged.into_iter().flatten().collect();
+    let all: Vec<(&System, &Judgement)> = judged.iter().map(|(system, of)| (*system, of)).collect();
+    let problems: Vec<Vec<String>> = all.iter().map(|(_, judgement)| problems(judgement)).collect();
     let failed = problems.iter().filter(|problems| !problems.is_empty()).count();
     let counted = count(all.len() as u64, "system");
+    let verdict = if failed == 0 { "agree" } else { "disagree" };
+    let interrupted = all.len() < systems.len();
+    let verdict = if interrupted { until_then(verdict) } else { verdict.to_owned() };
     let mut text = match failed {
-        0 => format!("agree: {counted}\n\n"),
-        _ => format!("disagree: {failed} of {counted}\n\n"),
+        0 => format!("{verdict}: {counted}\n\n"),
+        _ => format!("{verdict}: {failed} of {counted}\n\n"),
     };
-    for (system, problems) in systems.iter().zip(&problems) {
+    for ((system, _), problems) in all.iter().zip(&problems) {
         for line in problems {
             let _ = writeln!(text, "DISAGREE {}: {line}", system.name);
         }
@@ -60,7 +71,11 @@ pub fn run(typed: &GalleryArgs, out: &mut dyn Write) -> Result<Outcome, CliError
     }
     out.write_all(text.as_bytes())?;
     out.flush()?;
-    Ok(if failed == 0 { Outcome::Agree } else { Outcome::Disagree })
+    Ok(match failed {
+        _ if interrupted => Outcome::Interrupted,
+        0 => Outcome::Agree,
+        _ => Outcome::Disagree,
+    })
 }
 
 /// What is wrong: nothing where the right kernels are right and each planted bug's report names its line.

@@ -28,7 +28,7 @@ pub enum FailOnName {
 
 /// Options of a gate, as typed.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Gate")]
+#[command(next_help_heading = "In CI")]
 pub struct GateArgs {
     /// Exit with code 1 on this as well; repeatable, or separated by commas
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]

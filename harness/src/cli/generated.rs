@@ -18,7 +18,7 @@ use crate::mutants::generated::report::{
     kind_table, refusals, score_table, survivor_list, survivors, unexecuted_list,
 };
 use crate::mutants::generated::run_mutants::{MutantRuns, Unchanged, run_mutants};
-use crate::mutants::generated::{Record, Subject, sample, subjects};
+use crate::mutants::generated::{Fate, Record, Subject, sample, subjects};
 pub use options::GeneratedPlan;
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::table::table;
@@ -52,13 +52,18 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
         let run = (own.own.stage(), own.own.setting());
         let entry = own.own.kernel().to_string();
         writeln!(out, "{}\n", ptx::heading(&entry, &own.file, run, own.named))?;
-        if hunted.records.is_empty() {
+        if hunted.records.is_empty() && !hunted.false_alarms.is_empty() {
             return wrong_itself(&hunted, own, out);
         }
     }
     write_json(plan.out.as_deref(), &hunted.records)?;
     let everything = subjects.iter().map(|subject| subject.mutations.len()).sum::<usize>();
-    let complete = plan.own.is_none() && plan.kernels.is_empty() && plan.count == everything;
+    let run =
+        hunted.records.iter().filter(|record| !matches!(record.fate, Fate::Refused { .. })).count();
+    let complete = run == plan.count
+        && plan.own.is_none()
+        && plan.kernels.is_empty()
+        && plan.count == everything;
     let failures = failures(&hunted, &argued, complete);
     let records = &hunted.records;
     for part in [survivor_list(records), score_table(records), kind_table(records)] {
@@ -75,11 +80,14 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
         writeln!(out, "{failure}")?;
     }
     #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
-    let speed = plan.count as f64 / seconds;
+    let speed = run as f64 / seconds;
+    if run < plan.count {
+        writeln!(out, "interrupted after {run} of {}; no file is written", plan.count)?;
+    }
     writeln!(
         out,
-        "{} of {everything} mutants (seed {}) in {seconds:.1} s: {speed:.0} a second",
-        plan.count, plan.seed
+        "{run} of {everything} mutants (seed {}) in {seconds:.1} s: {speed:.0} a second",
+        plan.seed
     )?;
     out.flush()?;
     conclude(&Evidence::of_failures(failures.all()))

@@ -26,6 +26,13 @@ pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let programs = plan.programs()?;
     let ran = plan.asked.run(&programs).map_err(CliError::of)?;
     let again = ran.found.as_ref().map(|found| report::keep(plan, found)).transpose()?;
+    let again = again.as_ref().map_or(&[][..], |again| &again[..]);
+    if ran.interrupted {
+        // The other files would look as if all cases were in them.
+        out.write_all(text(&ran, again).as_bytes())?;
+        out.flush()?;
+        return Ok(Outcome::Interrupted);
+    }
     if let Some(file) = &plan.save
         && let Some(case) = plan.asked.cases(0).map_err(CliError::of)?.first()
     {
@@ -35,7 +42,6 @@ pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         report::write_json(plan, &ran.all, file)?;
     }
     gate::write(plan, &ran)?;
-    let again = again.as_ref().map_or(&[][..], |again| &again[..]);
     if let Some(file) = &plan.html {
         page::write(plan, &ran, again, file)?;
     }

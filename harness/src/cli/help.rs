@@ -1,7 +1,6 @@
 //! What `splatcheck --help` says, shell completions and the man page: all from the definitions of
 //! [`super::args`].
 
-use std::ffi::OsString;
 use std::io::Write;
 
 use clap::{Args, Command, CommandFactory};
@@ -9,6 +8,9 @@ use clap_complete::Shell;
 
 use super::Cli;
 use super::exit::{CliError, Outcome};
+use examples::EXAMPLES;
+
+mod examples;
 
 /// The commands by what a person comes for.
 const GROUPS: [(&str, &[&str]); 4] = [
@@ -18,51 +20,32 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     ("Look for more", &["fuzz", "merge", "replay", "report", "mutants", "gallery"]),
     ("Compute and measure", &["oracle", "render", "traffic", "sweep", "train"]),
-    ("This machine", &["devices", "setup", "completions", "man"]),
+    ("This machine", &["self-check", "devices", "setup", "completions", "man"]),
 ];
 
 /// The commands that measure this repository's own kernels and cases. They are hidden from the page and from
 /// completions; a line names them.
 const OF_THE_PROJECT: [&str; 4] = ["schedules", "coverage", "formulations", "acceptance"];
 
-/// The command line as it is parsed and explained. Its first page has the commands alone: the options
-/// that stand without one are those of `check`, which explains them.
+/// The command line as it is parsed and explained: every command with its example.
 #[must_use]
 pub fn command() -> Command {
-    let command = Cli::command().mut_args(|argument| match argument.get_id().as_str() {
-        "help" | "version" => argument,
-        _ => argument.hide(true),
-    });
     let template = format!(
-        "{{about}}\n\nUsage: splatcheck COMMAND [OPTIONS]\n       splatcheck [OPTIONS]   (those of \
-         check)\n{}\nFor work on splatcheck itself: {}\nOptions of every command: splatcheck COMMAND \
-         --help{{after-help}}\n",
-        groups(&command),
+        "{{about}}\n\nUsage: splatcheck COMMAND [OPTIONS]\n{}\nFor work on splatcheck itself: {}\n\n\
+         Options and an example of every command: splatcheck COMMAND --help{{after-help}}\n",
+        groups(&Cli::command()),
         OF_THE_PROJECT.join(", ")
     );
-    command.help_template(template)
+    EXAMPLES.iter().fold(Cli::command().help_template(template), |command, (name, lines)| {
+        let head = if lines.len() == 1 { "Example" } else { "Examples" };
+        let text = format!("{head}:\n  {}", lines.join("\n  "));
+        command.mut_subcommand(name, |one| {
+            let long = one.get_after_long_help().map(|more| format!("{text}\n\n{more}"));
+            let one = one.after_help(text);
+            long.into_iter().fold(one, Command::after_long_help)
+        })
+    })
 }
-
-/// The words of a command line with those in front of the command behind it: `-q check` is `check -q`. nvcc's
-/// `-std=c++20` is `--std=c++20`.
-#[must_use]
-pub fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
-    for word in &mut words {
-        if word.to_str().is_some_and(|word| word == "-std" || word.starts_with("-std=")) {
-            *word = format!("-{}", word.to_string_lossy()).into();
-        }
-    }
-    let shared = |word: &&OsString| SHARED.iter().any(|option| *word == option);
-    let front = words.iter().skip(1).take_while(shared).count();
-    let is_word = |word: &OsString| !word.to_string_lossy().starts_with('-');
-    if words.get(1 + front).is_some_and(is_word) {
-        words[1..=1 + front].rotate_left(front);
-    }
-    words
-}
-
-/// The options of several commands that may stand in front of them.
-const SHARED: [&str; 4] = ["-q", "--quiet", "-v", "--verbose"];
 
 /// A line for each command under the head of its group.
 fn groups(command: &Command) -> String {
@@ -91,7 +74,7 @@ pub struct CompletionsArgs {
 /// Where they cannot be written.
 pub fn completions(shell: Shell, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "splatcheck", &mut script);
+    clap_complete::generate(shell, &mut command(), "splatcheck", &mut script);
     out.write_all(&script)?;
     Ok(Outcome::Agree)
 }
@@ -102,7 +85,7 @@ pub fn completions(shell: Shell, out: &mut dyn Write) -> Result<Outcome, CliErro
 /// Where it cannot be written.
 pub fn man(out: &mut dyn Write) -> Result<Outcome, CliError> {
     let mut page = Vec::new();
-    let mut command = Cli::command();
+    let mut command = command();
     command.build();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
@@ -110,6 +93,7 @@ pub fn man(out: &mut dyn Write) -> Result<Outcome, CliError> {
         page_of.render_name_section(&mut page)?;
         page_of.render_synopsis_section(&mut page)?;
         page_of.render_options_section(&mut page)?;
+        page_of.render_extra_section(&mut page)?;
     }
     out.write_all(&page)?;
     Ok(Outcome::Agree)
@@ -142,30 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn what_every_command_has_may_stand_in_front() {
-        let sorted = |words: &[&str]| -> Vec<String> {
-            let words = words.iter().map(OsString::from).collect();
-            command_first(words).iter().map(|word| word.to_string_lossy().into_owned()).collect()
-        };
-        assert_eq!(
-            sorted(&["s", "-q", "check", "--cases", "1"]).join(" "),
-            "s check -q --cases 1",
-            "one"
-        );
-        assert_eq!(sorted(&["s", "-v", "-q", "ptx"]).join(" "), "s ptx -v -q", "both");
-        assert_eq!(sorted(&["s", "ptx", "-std=c++20"]).join(" "), "s ptx --std=c++20", "of nvcc");
-        for words in [&["s"][..], &["s", "-q"], &["s", "-q", "--cases", "1"], &["s", "check"]] {
-            assert_eq!(sorted(words), words, "nothing to move");
-        }
-    }
-
-    #[test]
     fn completions_and_the_man_page_know_every_command() {
         let [mut script, mut page] = [Vec::new(), Vec::new()];
         completions(Shell::Bash, &mut script).expect("written");
         man(&mut page).expect("written");
         for (text, what) in [(script, "bash"), (page, "man")] {
-            let text = String::from_utf8(text).expect("text");
+            // In roff a hyphen is escaped.
+            let text = String::from_utf8(text).expect("text").replace("\\-", "-");
             for name in GROUPS.iter().flat_map(|(_, names)| *names) {
                 assert!(text.contains(name), "{what}: {name}");
             }

@@ -20,6 +20,7 @@ pub use options::{MutantsArgs, MutantsPlan};
 use serde::Serialize;
 use splatcheck_judge::engines::Program;
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::interrupt;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::workload::{AnyCase, Workload};
 
@@ -43,6 +44,9 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
         let tables = [summary_table(&mutants, &cells), class_table(&mutants, &cells)];
         (summary(&mutants, &cells), tables.join("\n"))
     };
+    if interrupt::is_asked() {
+        writeln!(out, "interrupted: these are the kernels that were done; no file is written")?;
+    }
     writeln!(out, "{}\n{table}", conclusion(&summary))?;
     out.flush()?;
     conclude(&Evidence::of_failures(summary.failures()))
@@ -137,11 +141,14 @@ fn bar(kernels: usize) -> Progress {
     Progress::new("mutants", "kernels", kernels as u64)
 }
 
-/// Writes what was found to a folder, if there is one.
+/// Writes what was found to a folder, if there is one; nothing where Ctrl-C came before all of it was found.
 ///
 /// # Errors
 /// Nothing was found, since nothing was run; or the file cannot be written.
 pub(super) fn write_json<T: Serialize>(folder: Option<&Path>, found: &[T]) -> Result<(), CliError> {
+    if interrupt::is_asked() {
+        return Ok(());
+    }
     if found.is_empty() {
         return Err(CliError::new("nothing was run: no engine for the mutants that were chosen"));
     }

@@ -1,5 +1,6 @@
 //! How much a command prints, how far it is, and in which colours.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::ops::Deref;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -10,7 +11,7 @@ use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use splatcheck_judge::report::Detail;
 use splatcheck_judge::words::{MOST_SHOWN, grouped, shown};
@@ -50,15 +51,25 @@ impl Progress {
     /// Of a command that makes `total` of these things, or where that is 0 as many as are added.
     pub(super) fn new(command: &'static str, things: &'static str, total: u64) -> Self {
         let bar = ProgressBar::new(total);
-        let template = format!("{{wide_bar}} {{human_pos}} of {{human_len}} {things}, {{elapsed}}");
+        let template =
+            format!("{{wide_bar}} {{human_pos}} of {{human_len}} {things}, {{elapsed}}{{left}}");
         if let Ok(style) = ProgressStyle::with_template(&template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key(
+                "left",
+                |state: &ProgressState, to: &mut dyn fmt::Write| {
+                    let done = (state.pos(), state.len().unwrap_or(0));
+                    // A bar that cannot be written is seen by nobody.
+                    let _ = to.write_str(&left(done, state.elapsed()));
+                },
+            ));
         }
         let shown = bar.clone();
         let text = move || {
             let (done, all) = (shown.position(), shown.length().unwrap_or(0));
             let all = if all == 0 { String::new() } else { format!(" of {}", grouped(all)) };
-            (!shown.is_finished()).then(|| format!("{command}: {}{all} {things}", grouped(done)))
+            let left = left((done, shown.length().unwrap_or(0)), shown.elapsed());
+            (!shown.is_finished())
+                .then(|| format!("{command}: {}{all} {things}{left}", grouped(done)))
         };
         Self { bar, _lines: Lines::new(text) }
     }
@@ -70,6 +81,16 @@ impl Progress {
             Detail::Engines | Detail::Rows => Self::new(command, "runs", total),
         }
     }
+}
+
+/// How long it takes at the speed so far. Nothing is said at the beginning, when nobody knows, nor at the end.
+fn left((done, all): (u64, u64), spent: Duration) -> String {
+    if done >= all || done.saturating_mul(50) < all || spent < Duration::from_secs(3) {
+        return String::new();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
+    let left = spent.mul_f64((all - done) as f64 / done as f64);
+    format!(", about {:#} left", HumanDuration(left))
 }
 
 impl Deref for Progress {
@@ -252,6 +273,15 @@ mod tests {
         assert_eq!(two, [first, "check: 1,234 of 10,208 runs, 2 min"], "a line each minute");
         drop(running);
         while let Ok(_more) = written.recv() {}
+    }
+
+    #[test]
+    fn the_time_left_is_said_when_it_is_known() {
+        let seconds = Duration::from_secs;
+        assert_eq!(left((50, 200), seconds(20)), ", about 60s left", "at the speed so far");
+        for (done, spent) in [((1, 200), 20), ((50, 200), 2), ((200, 200), 20), ((7, 0), 20)] {
+            assert_eq!(left(done, seconds(spent)), "", "{done:?} in {spent} s");
+        }
     }
 
     #[test]

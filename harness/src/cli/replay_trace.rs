@@ -56,6 +56,7 @@ pub(super) fn run(
     let verdict = match outcome {
         Outcome::Agree => "agree",
         Outcome::Disagree => "DISAGREE",
+        Outcome::Interrupted => "interrupted",
     };
     writeln!(out, "\n{verdict}")?;
     out.flush()?;

@@ -28,6 +28,7 @@ use splatcheck_judge::campaign::merge::join_seeds;
 use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
 use splatcheck_judge::engines::{Emulation, Order};
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::interrupt::{self, until_interrupted};
 use splatcheck_judge::report::findings_text;
 use splatcheck_judge::threads::{Pool, cores};
 use splatcheck_judge::workload::{Workload, views};
@@ -168,28 +169,30 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     let bar = Progress::new("schedules", "rounds", plan.rounds.len() as u64);
     let start = Instant::now();
     let round = |round: &Round| {
-        let report = run_one(*round, &items);
+        let report = until_interrupted(|| run_one(*round, &items))?;
         bar.inc(1);
-        report
+        // A round that Ctrl-C cut short has not made all its runs.
+        Ok(report.filter(|_| !interrupt::is_asked()).map(|report| (*round, report)))
     };
-    let reports: Result<Vec<_>, _> =
+    let done: Result<Vec<_>, CliError> =
         threads.install(|| plan.rounds.par_iter().with_max_len(1).map(round).collect());
     let seconds = start.elapsed().as_secs_f64();
     bar.finish_and_clear();
-    let reports = reports?;
+    let done: Vec<_> = done?.into_iter().flatten().collect();
     let mut coverage = Coverage::default();
-    for (round, report) in plan.rounds.iter().zip(&reports) {
+    for (round, report) in &done {
         coverage.add(*round, report, &items);
     }
     let runs = coverage.runs();
+    let of = if done.len() < plan.rounds.len() { "interrupted: " } else { "" };
     writeln!(
         out,
-        "{} rounds, {runs} runs in {seconds:.1} s on {} threads: {:.0} runs a second and thread",
-        plan.rounds.len(),
+        "{of}{} rounds, {runs} runs in {seconds:.1} s on {} threads: {:.0} runs a second and thread",
+        done.len(),
         plan.jobs,
         runs as f64 / (seconds * plan.jobs as f64)
     )?;
-    let mut reports = join_seeds(reports);
+    let mut reports = join_seeds(done.into_iter().map(|(_, report)| report).collect());
     let files = reproducers.write_all(&mut reports, None);
     out.write_all(findings_text(&reports, &files).as_bytes())?;
     writeln!(out, "\n{}", coverage.table())?;

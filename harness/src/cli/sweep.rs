@@ -21,6 +21,7 @@ use scenes::Scene;
 use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, as_it_is, run as run_campaign};
 pub use splatcheck_judge::engines::{EngineProcess, Found, Lent, Limits, Program};
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::interrupt::{self, until_interrupted};
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::report::finding_words;
 use splatcheck_judge::table::table;
@@ -47,7 +48,7 @@ pub fn run(plan: &SweepPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let mut sweeps = Vec::with_capacity(plan.sweeps());
     if plan.counts_apart() {
         for scene in &plan.scenes {
-            sweeps.push(counted(plan, scene, plan.lane_width)?);
+            sweeps.extend(until_interrupted(|| counted(plan, scene, plan.lane_width))?);
         }
     }
     let mut ran = Ran::default();
@@ -56,11 +57,18 @@ pub fn run(plan: &SweepPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         on_engine(plan, found, &mut sweeps, &mut ran, &bar)?;
     }
     bar.finish_and_clear();
-    write_tables(plan, &sweeps, out)?;
+    if interrupt::is_asked() {
+        writeln!(out, "interrupted: these are the scenes that were done; no file is written")?;
+    }
+    if !sweeps.is_empty() {
+        write_tables(plan, &sweeps, out)?;
+    }
     write_notes(plan, &ran, out)?;
-    write_files(plan, &sweeps)?;
+    if !interrupt::is_asked() {
+        write_files(plan, &sweeps)?;
+    }
     out.flush()?;
-    if plan.engines.is_empty() {
+    if plan.engines.is_empty() && !interrupt::is_asked() {
         return Ok(Outcome::Agree);
     }
     exit::conclude(&Evidence { faults: ran.faults, ..Evidence::new(&ran.reports, &[]) })
@@ -100,14 +108,15 @@ fn on_engine(
         .map_err(|error| CliError::caused(format!("engine {id}"), error))?;
     let settings = settings(plan, found);
     let mut clock = Clock { works: true, repeats: plan.repeats };
-    for scene in &plan.scenes {
+    for scene in plan.scenes.iter().take_while(|_| !interrupt::is_asked()) {
         let mut sweep = counted(plan, scene, found.info.lane_width)?;
         sweep.device = Some(Device::new(found));
         let report = judged(found, &mut engine, scene, &settings, bar)?;
         sweep.judged(&report);
         ran.reports.push(report);
         clock.time(&mut engine, (id, scene), &settings, &mut sweep, ran, bar)?;
-        sweeps.push(sweep);
+        // A scene that Ctrl-C cut short lacks runs and times.
+        sweeps.extend(until_interrupted(|| Ok::<_, CliError>(sweep))?);
     }
     Ok(())
 }
@@ -156,7 +165,7 @@ impl Clock {
         let inputs = scene.stage.inputs.tensors().map_err(TensorError::from);
         let inputs = inputs.map_err(CliError::of)?;
         let mut lacking: Option<Reduction> = None;
-        for &setting in settings {
+        for &setting in settings.iter().take_while(|_| !interrupt::is_asked()) {
             let asked = self.works && lacking != Some(setting.reduction);
             let times = asked.then(|| measure(engine, &inputs, &[setting], self.repeats, &|| ()));
             match times {
@@ -214,7 +223,7 @@ fn write_notes(plan: &SweepPlan, ran: &Ran, out: &mut dyn Write) -> Result<(), C
     }
     for finding in ran.reports.iter().flat_map(|report| &report.findings) {
         out.write_all(finding_words(finding).as_bytes())?;
-        writeln!(out, "  'splatcheck check' makes it smaller and writes a reproducer")?;
+        writeln!(out, "  'splatcheck self-check' makes it smaller and writes a reproducer")?;
     }
     let nothing = ran.reports.iter().flat_map(|report| {
         let limited = report.limited.iter().map(|(key, limited)| (key, limited.to_string()));

@@ -89,6 +89,9 @@ fn nothing(error: EngineError) -> Curve {
 /// A run that ends at a number that is not finite disagrees with the oracle, whose numbers are. How far
 /// apart two curves may lie nobody says.
 fn conclude(runs: &[Run]) -> Result<Outcome, CliError> {
+    if runs.iter().any(|run| matches!(run.curve.end, End::Interrupted { .. })) {
+        return Ok(Outcome::Interrupted);
+    }
     let Some((oracle, others)) = runs.split_first() else { return Ok(Outcome::Agree) };
     if let Some(words) = oracle.stopped() {
         return Err(CliError::new(format!("the oracle's own run ended early: {words}")));

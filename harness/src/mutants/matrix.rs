@@ -11,6 +11,7 @@ use splatcheck_gpu::EngineError;
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_judge::engines::{Found, Program};
+use splatcheck_judge::interrupt;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -156,7 +157,8 @@ pub(super) fn subjects(mutants: &[Mutant], language: Language) -> Vec<Subject<'_
     right.into_values().chain(wrong).collect()
 }
 
-/// CUDA's mutants on the emulator under every kind of schedule. `progress` hears of every kernel.
+/// CUDA's mutants on the emulator under every kind of schedule. `progress` hears of every kernel. Ctrl-C ends it;
+/// there are the cells of the kernels that were done.
 ///
 /// # Errors
 /// [`EngineError`] for PTX that is none, and for a defect of the emulator.
@@ -176,7 +178,8 @@ pub fn emulated(
             }
         }
         progress();
-        Ok(cells)
+        // A kernel that Ctrl-C cut short lacks runs: its mutant would look like a survivor.
+        Ok(if interrupt::is_asked() { Vec::new() } else { cells })
     });
     cells.collect::<Result<Vec<_>, _>>().map(|cells| cells.into_iter().flatten().collect())
 }
@@ -193,13 +196,13 @@ fn hunt(
     let mut trials = class.aimed(subject.hazards());
     trials.retain(|trial| emulated.takes(trial));
     trials.truncate(budget.limit);
-    if trials.is_empty() {
+    if trials.is_empty() || interrupt::is_asked() {
         return Ok(None);
     }
     let mut cell = Cell::new(subject.name(), &subject.kernel, "emulator", order, class);
     let start = Instant::now();
     let seeds = if order == Order::Lockstep { 1 } else { budget.seeds };
-    for seed in 0..u64::from(seeds) {
+    for seed in (0..u64::from(seeds)).take_while(|_| !interrupt::is_asked()) {
         let schedule = order.schedule(seed);
         let mut caught = None;
         let mut cases = 0;
@@ -220,7 +223,8 @@ fn hunt(
     Ok(Some(cell))
 }
 
-/// WGSL's mutants on one engine, each in a process of its own. `progress` hears of every kernel.
+/// WGSL's mutants on one engine, each in a process of its own. `progress` hears of every kernel. Ctrl-C ends it
+/// after the kernel that runs then.
 ///
 /// # Errors
 /// [`EngineError`] where the engine does not start, or does not compile a mutant.
@@ -233,6 +237,9 @@ pub fn on_device(
 ) -> Result<Vec<Cell>, EngineError> {
     let mut cells = Vec::new();
     for subject in subjects(mutants, Language::Wgsl) {
+        if interrupt::is_asked() {
+            break;
+        }
         progress();
         let needs = subject.mutant.and_then(|mutant| mutant.mutation.needs);
         if needs.is_some_and(|atomics| atomics != found.info.float_atomics) {

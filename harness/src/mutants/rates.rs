@@ -16,6 +16,7 @@ use serde::Serialize;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::Setting;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_judge::interrupt::{is_asked, until_interrupted};
 use std::collections::BTreeSet;
 
 /// What one kernel of a mutant came to.
@@ -72,7 +73,8 @@ struct Kill<'t> {
     catch: Catch,
 }
 
-/// The rates of CUDA's mutants on the emulator. `progress` hears of every kernel.
+/// The rates of CUDA's mutants on the emulator. `progress` hears of every kernel. Ctrl-C ends it; there
+/// are the rates of the kernels that were done.
 ///
 /// # Errors
 /// [`EngineError`] for PTX that is none, and for a defect of the emulator.
@@ -85,11 +87,12 @@ pub fn rates(
     let subjects = subjects(mutants, Language::Cuda);
     let wrong: Vec<_> = subjects.iter().filter(|subject| subject.mutant.is_some()).collect();
     let rates = wrong.into_par_iter().map(|subject| {
-        let rate = rate(subject, classes, seeds);
+        let rate = until_interrupted(|| rate(subject, classes, seeds))?;
         progress();
-        rate
+        // A kernel that Ctrl-C cut short lacks runs.
+        Ok(rate.filter(|_| !is_asked()))
     });
-    rates.collect()
+    Ok(rates.collect::<Result<Vec<_>, EngineError>>()?.into_iter().flatten().collect())
 }
 
 /// Draws the conclusions.
@@ -162,7 +165,7 @@ fn search<'t>(
     for found in [Order::Lockstep, Order::Random, Order::Adversarial] {
         for class in classes {
             for trial in class.aimed(subject.hazards()) {
-                if !emulated.takes(trial) {
+                if !emulated.takes(trial) || is_asked() {
                     continue;
                 }
                 cases += 1;
@@ -195,7 +198,7 @@ fn repeat(
         caught_by: BTreeSet::from([kill.catch.by]),
     };
     for order in [Order::Random, Order::Adversarial] {
-        for seed in 0..u64::from(seeds) {
+        for seed in (0..u64::from(seeds)).take_while(|_| !is_asked()) {
             let schedule = order.schedule(seed);
             if right.run_with(kill.trial, &schedule, kill.setting)?.is_some() {
                 shown.false_alarms += 1;

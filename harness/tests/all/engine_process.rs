@@ -112,9 +112,9 @@ fn devices_lists_what_is_missing_and_succeeds() {
 
 #[test]
 fn wrong_usage_and_unknown_engines_are_errors_on_standard_error() {
-    let output = splatcheck(&["check", "--no-such-option"]);
+    let output = splatcheck(&["self-check", "--no-such-option"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let output = splatcheck(&["check", "--engine", "no-such-engine"]);
+    let output = splatcheck(&["self-check", "--engine", "no-such-engine"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(words.starts_with("error: unknown engine 'no-such-engine'"), "unhelpful: {words}");

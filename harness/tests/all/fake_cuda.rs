@@ -65,7 +65,8 @@ fn corpus(name: &str) -> PathBuf {
 fn check(folder: &Path, set: &[(&str, &str)], more: &[&str]) -> Said {
     let case = corpus("image-33x31");
     let case = case.to_str().expect("a plain name");
-    let words = [&["check", "--engine", "cuda", "--case", case, "--out", "found"], more].concat();
+    let words =
+        [&["self-check", "--engine", "cuda", "--case", case, "--out", "found"], more].concat();
     say(folder, set, &words)
 }
 

@@ -12,6 +12,7 @@ use super::item::Item;
 use super::once::once;
 use super::rows::{EngineReport, Unsupported};
 use super::run_stage::{Runs, tallies};
+use crate::interrupt;
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
 use crate::words::count;
@@ -94,6 +95,9 @@ impl<'a, 'm> Judge<'a, 'm> {
     fn run(&mut self, items: &[Item]) {
         let own = self.after_own(items);
         for stage in self.contender.stages.clone() {
+            if interrupt::is_asked() {
+                return;
+            }
             let mut entries = Vec::with_capacity(items.len());
             for (place, item) in items.iter().enumerate() {
                 let Some(job) = item.job(stage) else { continue };

@@ -101,7 +101,7 @@ impl Missing {
 
 /// Whether an engine is one of a class.
 type IsOne = fn(&Found) -> bool;
-/// What `check` and `fuzz` promise where no engine is named: an engine of each.
+/// What `self-check` and `fuzz` promise where no engine is named: an engine of each.
 const CLASSES: [(&str, IsOne); 2] =
     [("the WGSL kernels", Found::runs_wgsl), ("the CUDA kernels", |found| !found.runs_wgsl())];
 /// The lanes of the subgroups in which WGSL's kernels are judged on the emulator, where no engine is named. Those of

@@ -4,6 +4,7 @@
 use super::{FailOn, Gate, place, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding};
 use crate::engines::Missing;
+use crate::interrupt;
 use crate::verdict::Verdict;
 use crate::words::count;
 use splatcheck_gpu::{Reduction, Stage};
@@ -68,6 +69,8 @@ pub enum Outcome {
     Agree,
     /// At least one reason to fail.
     Disagree,
+    /// Ctrl-C, before everything was judged.
+    Interrupted,
 }
 
 impl Outcome {
@@ -77,6 +80,7 @@ impl Outcome {
         match self {
             Self::Agree => 0,
             Self::Disagree => 1,
+            Self::Interrupted => interrupt::CODE,
         }
     }
 }
@@ -110,17 +114,20 @@ pub struct Conclusion {
     pub gaps: Vec<String>,
     /// Whether runs were only watched.
     pub observed: bool,
+    /// Whether Ctrl-C came before everything was judged.
+    pub interrupted: bool,
 }
 
 impl Conclusion {
     /// The verdict in words: what was only watched agrees with nothing.
     #[must_use]
     pub fn words(&self) -> String {
-        match (self.observed, self.verdict) {
+        let words = match (self.observed, self.verdict) {
             (true, Verdict::Agree) => NO_MISUSE.to_owned(),
             (true, Verdict::Disagree) => MISUSE.to_owned(),
             (true | false, verdict) => verdict.to_string(),
-        }
+        };
+        if self.interrupted { interrupt::until_then(&words) } else { words }
     }
 
     /// The end of the command, and with it the exit code.
@@ -129,6 +136,9 @@ impl Conclusion {
     /// That a machine failed where no kernel did, that nothing was judged, or that something is
     /// missing in what was: none of them must look like a pass, whatever the gate lets through.
     pub fn outcome(&self) -> Result<Outcome, Inconclusive> {
+        if self.interrupted {
+            return Ok(Outcome::Interrupted);
+        }
         let passes = self.reasons.is_empty();
         match (self.faults.first(), self.gaps.first()) {
             (Some(fault), _) if passes => Err(Inconclusive::Fault(fault.clone())),
@@ -157,6 +167,7 @@ impl Gate {
             excused: Vec::new(),
             gaps: gaps.iter().cloned().chain(mostly_left_out(reports)).collect(),
             observed: evidence.observed,
+            interrupted: interrupt::is_asked(),
         };
         for report in *reports {
             for finding in &report.findings {
@@ -165,7 +176,10 @@ impl Gate {
         }
         keep_first(&mut conclusion.reasons);
         keep_first(&mut conclusion.excused);
-        conclusion.reasons.extend(self.known.passing_again(reports));
+        // What was not run does not pass again.
+        if !conclusion.interrupted {
+            conclusion.reasons.extend(self.known.passing_again(reports));
+        }
         if self.fail_on.contains(&FailOn::Inconclusive) {
             conclusion.reasons.extend(inconclusive(reports));
         }

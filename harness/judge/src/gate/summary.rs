@@ -223,7 +223,11 @@ impl Summary {
     ) -> Self {
         let Evidence { reports, missing, not_compared, not_exercised, .. } = evidence;
         let outcome = conclusion.outcome();
-        let error = outcome.as_ref().err().map(ToString::to_string);
+        let error = match &outcome {
+            Ok(Outcome::Agree | Outcome::Disagree) => None,
+            Ok(Outcome::Interrupted) => Some("Ctrl-C, before everything was judged".to_owned()),
+            Err(why) => Some(why.to_string()),
+        };
         Self {
             splatcheck: env!("CARGO_PKG_VERSION").to_owned(),
             run: Provenance::default(),

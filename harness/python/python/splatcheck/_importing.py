@@ -246,5 +246,5 @@ def main(arguments: Sequence[str]) -> int:
         except OSError as error:
             print(f"error: {_arrays.short(file)}: {_arrays.short(error)}", file=sys.stderr)
             return 2
-        print(f"{made}: splatcheck check --case {made}")
+        print(f"{made}: splatcheck check --command 'YOUR PROGRAM' --case {made}")
     return 0

@@ -35,13 +35,9 @@ fn check(words: &[&str]) -> Result<CheckPlan, String> {
 
 /// The plans of every workload, at least one.
 fn plans(words: &[&str]) -> Result<Vec<CheckPlan>, String> {
-    let words = std::iter::once(&"splatcheck").chain(words);
+    let words = ["splatcheck", "self-check"].iter().chain(words);
     let cli = Cli::try_parse_from(words).map_err(|e| e.to_string())?;
-    let typed = match cli.command {
-        None => cli.check,
-        Some(Command::Check(typed)) => *typed,
-        Some(other) => return Err(format!("not check: {other:?}")),
-    };
+    let Command::SelfCheck(typed) = cli.command else { return Err(format!("{:?}", cli.command)) };
     typed.resolve(&machine()).map_err(|e| one_line(&e))
 }
 
@@ -70,21 +66,14 @@ fn the_definition_is_consistent() {
 }
 
 #[test]
-fn no_subcommand_means_check() {
+fn self_check_judges_all_of_it() {
     let plan = check(&[]).unwrap();
-    assert_eq!(format!("{plan:?}"), format!("{:?}", check(&["check"]).unwrap()), "the same plan");
     assert_eq!(plan.engines.len(), 2, "all engines");
     assert_eq!(plan.settings(8), Setting::sweep(8), "the whole sweep");
     assert!(
         matches!(plan.subject, Subject::Campaign { cases: 200, seed: 0, .. }),
         "defaults: {:?}",
         plan.subject
-    );
-    let short = check(&["--cases", "7"]).unwrap();
-    assert_eq!(
-        format!("{short:?}"),
-        format!("{:?}", check(&["check", "--cases", "7"]).unwrap()),
-        "options need no subcommand"
     );
 }
 
@@ -121,7 +110,7 @@ fn what_cannot_be_followed_is_named() {
         (vec!["--out", file], "is a file, expected a folder"),
         (vec!["--corpus", "/nowhere"], "--corpus /nowhere: cannot list"),
         (vec!["--convention", "nerf"], "inria, gsplat"),
-        (vec!["check", "extra"], "extra"),
+        (vec!["extra"], "extra"),
     ] {
         let error = check(&words).expect_err(&words.join(" "));
         assert!(error.contains(expected), "{words:?}: {error}");

@@ -1,14 +1,15 @@
-//! The options of `check`.
+//! The options of `check` and of `self-check`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_reference::splat::convention::Convention;
 
-use crate::cli::chain::{ChainArgs, ChainName};
-use crate::cli::command::{CommandArgs, CommandPlan};
+use crate::cli::chain::ChainArgs;
+use crate::cli::command::{CommandArgs, CommandPlan, seconds};
 use crate::cli::exit::CliError;
 use crate::cli::expect::ExpectArgs;
 use crate::cli::gate::{GateArgs, GatePlan};
@@ -25,9 +26,25 @@ use splatcheck_judge::report::Detail;
 use splatcheck_judge::workload::Workload;
 use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
 
-/// Options of `check`, as typed.
+/// Options of `check`, as typed: a user's program is judged.
 #[derive(Clone, Debug, Args)]
+#[command(mut_arg("command", |command| command.required(true)))]
 pub struct CheckArgs {
+    /// The program, and as what it is judged.
+    #[command(flatten)]
+    pub command: CommandArgs,
+    /// Processes of your program that share the cases
+    #[arg(long, value_name = "J", default_value_t = 1, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: u16,
+    /// On what, and what is written.
+    #[command(flatten)]
+    pub on: JudgedOn,
+}
+
+/// Options of `self-check`, as typed: the kernels of this project are judged.
+#[derive(Clone, Debug, Args)]
+pub struct SelfCheckArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
@@ -41,21 +58,27 @@ pub struct CheckArgs {
     /// How the emulator runs.
     #[command(flatten)]
     pub order: ScheduleArgs,
-    /// What is demanded besides the bounds.
-    #[command(flatten)]
-    pub expect: ExpectArgs,
     /// Whose forward pass backward stages go on from.
     #[command(flatten)]
     pub chain: ChainArgs,
-    /// A program in the place of engines.
+    /// Time in which an engine must answer, seconds; then it is killed and started again [default: 120, and 10
+    /// for every MiB of its inputs]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
+    pub timeout: Option<Duration>,
+    /// On what, and what is written.
     #[command(flatten)]
-    pub command: CommandArgs,
-    /// Processes of your program that share the cases [default: 1]
-    #[arg(long, value_name = "J", requires = "command", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
-    pub jobs: Option<u16>,
-    /// What is judged beside a case or scene that is named: splat, scatter, grid or all [default: all, of splats
-    /// the most cases; splat with a program, a corpus or a convention]
+    pub on: JudgedOn,
+}
+
+/// What `check` and `self-check` judge on, and what they write.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Cases")]
+pub struct JudgedOn {
+    /// What is demanded besides the bounds.
+    #[command(flatten)]
+    pub expect: ExpectArgs,
+    /// Draw the cases of this workload: splat, scatter, grid or all [default: that of the program; without one all,
+    /// of splats the most cases; splat with a corpus or a convention]
     #[arg(long, value_name = "NAME", value_parser = parse_workloads)]
     #[arg(conflicts_with_all = ["ply", "case"])]
     pub workload: Option<Workloads>,
@@ -79,7 +102,7 @@ pub struct CheckArgs {
     /// Folder of named cases [default: corpora/splat, or of another workload]
     #[arg(long, value_name = "DIR", conflicts_with = "ply")]
     pub corpus: Option<PathBuf>,
-    /// Convention of splat cases that name none [default: both by turns, inria for a scene]
+    /// Convention of splat cases that name none [default: each in turn, inria for a scene]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// What stops the build, and the files that CI systems read.
@@ -90,7 +113,7 @@ pub struct CheckArgs {
     pub shown: OutputArgs,
 }
 
-/// A checked `check`.
+/// A checked `check` or `self-check`.
 #[derive(Clone, Debug)]
 pub struct CheckPlan {
     /// The engines to judge; none if this machine has none.
@@ -152,53 +175,64 @@ impl CheckPlan {
 const SHARE_OF_OTHERS: u32 = 8;
 
 impl CheckArgs {
+    /// Checks every option; a plan for each workload, of which a program has one.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self) -> Result<Vec<CheckPlan>, CliError> {
+        let plan = |workload: &Arc<dyn Workload>| {
+            let typed = self.command.clone();
+            let command = typed.resolve(self.jobs.into(), workload.as_ref(), &[])?;
+            let out = match &command {
+                Some(command) => command.folder(&self.on.out)?,
+                None => paths::folder_to_name("--out", &self.on.out)?,
+            };
+            let plan = self.on.clone().resolve(workload, self.on.cases)?;
+            let repeats = self.on.expect.resolve(ScheduleArgs::default())?;
+            Ok(CheckPlan { command, out, repeats, ..plan })
+        };
+        let of_program = self.command.workload()?;
+        let named = self.on.workload.as_ref().map(|named| named.list().to_vec());
+        let workloads = named.unwrap_or_else(|| of_program.into_iter().collect());
+        workloads.iter().map(plan).collect()
+    }
+}
+
+impl SelfCheckArgs {
     /// Checks every option, against the engines of this machine where they matter; a plan for each
     /// workload.
     ///
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<Vec<CheckPlan>, CliError> {
-        let of_splats = self.scene.ply.is_some()
-            || self.case.is_some()
-            || self.corpus.is_some()
-            || self.convention.is_some();
-        let (workloads, cases) = match &self.workload {
-            Some(Workloads(named)) => (named.clone(), self.cases),
-            None if self.command.is_given() => {
-                (self.command.workload()?.into_iter().collect(), self.cases)
-            }
+        let on = &self.on;
+        let of_splats = on.scene.ply.is_some()
+            || on.case.is_some()
+            || on.corpus.is_some()
+            || on.convention.is_some();
+        let (workloads, cases) = match &on.workload {
+            Some(named) => (named.list().to_vec(), on.cases),
             None if of_splats => {
-                (splatcheck_workloads::all().into_iter().take(1).collect(), self.cases)
+                (splatcheck_workloads::all().into_iter().take(1).collect(), on.cases)
             }
-            None => (splatcheck_workloads::all(), self.cases.div_ceil(SHARE_OF_OTHERS)),
+            None => (splatcheck_workloads::all(), on.cases.div_ceil(SHARE_OF_OTHERS)),
         };
         let plan = |(at, workload)| {
-            let cases = if at == 0 { self.cases } else { cases };
-            Self { cases, ..self.clone() }.of_workload(workload, discovery)
+            let cases = if at == 0 { on.cases } else { cases };
+            self.of_workload(workload, cases, discovery)
         };
-        workloads.into_iter().enumerate().map(plan).collect()
+        workloads.iter().enumerate().map(plan).collect()
     }
 
     /// The plan for one workload.
     fn of_workload(
-        self,
-        workload: Arc<dyn Workload>,
+        &self,
+        workload: &Arc<dyn Workload>,
+        cases: u32,
         discovery: &Discovery,
     ) -> Result<CheckPlan, CliError> {
-        let limits = self.command.program.limits();
-        let command = self.command.clone().resolve(
-            self.jobs.unwrap_or(1).into(),
-            workload.as_ref(),
-            &[
-                ("--engine", !self.engine.is_empty()),
-                ("--reduction", !self.reduction.is_empty()),
-                ("--threshold", !self.threshold.is_empty()),
-                ("--schedule", self.order.schedule.is_some()),
-                ("--chain", self.chain.chain != ChainName::Oracle),
-            ],
-        )?;
         let engines = discovery.select(&self.engine).map_err(CliError::of)?;
-        let repeats = self.expect.resolve(self.order)?;
+        let repeats = self.on.expect.resolve(self.order)?;
         let mut engines = self.order.resolve(engines)?;
         if repeats.is_some() {
             // One engine makes the runs in all orders.
@@ -209,7 +243,27 @@ impl CheckArgs {
             .into_iter()
             .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))
             .collect();
-        let thresholds = resolve_thresholds(self.threshold, &reductions, &engines)?;
+        let thresholds = resolve_thresholds(self.threshold.clone(), &reductions, &engines)?;
+        let plan = self.on.clone().resolve(workload, cases)?;
+        Ok(CheckPlan {
+            engines,
+            beside,
+            named: !self.engine.is_empty(),
+            discovery: discovery.clone(),
+            reductions,
+            thresholds,
+            out: paths::folder_to_name("--out", &self.on.out)?,
+            repeats,
+            chain: self.chain.resolve(),
+            limits: self.timeout.map_or_else(Limits::default, Limits::of_requests),
+            ..plan
+        })
+    }
+}
+
+impl JudgedOn {
+    /// The plan that nothing judges yet.
+    fn resolve(self, workload: &Arc<dyn Workload>, cases: u32) -> Result<CheckPlan, CliError> {
         let subject = match (self.scene, self.case) {
             (SceneArgs { ply: Some(ply), cameras: Some(cameras), camera }, _) => {
                 Subject::Scene(resolve_scene(&ply, &cameras, camera)?)
@@ -220,30 +274,27 @@ impl CheckArgs {
             }
             _ => Subject::Campaign {
                 corpus: paths::corpus(self.corpus.as_deref(), workload.name())?,
-                cases: self.cases,
+                cases,
                 seed: self.seed,
             },
         };
         Ok(CheckPlan {
-            engines,
-            beside,
-            named: !self.engine.is_empty(),
-            discovery: discovery.clone(),
-            reductions,
-            thresholds,
+            engines: Vec::new(),
+            beside: Vec::new(),
+            named: false,
+            discovery: Discovery::default(),
+            reductions: Vec::new(),
+            thresholds: None,
             subject,
-            out: match &command {
-                Some(command) => command.folder(&self.out)?,
-                None => paths::folder_to_name("--out", &self.out)?,
-            },
-            workload: under(workload, self.convention)?,
+            out: self.out,
+            workload: under(Arc::clone(workload), self.convention)?,
             convention: self.convention.unwrap_or(ConventionName::Inria).convention(),
             gate: self.gate.resolve()?,
             detail: self.shown.detail(),
-            repeats,
-            chain: self.chain.resolve(),
-            command,
-            limits,
+            repeats: None,
+            chain: Chain::default(),
+            command: None,
+            limits: Limits::default(),
         })
     }
 }

@@ -16,6 +16,7 @@ use crate::cli::reproducer::Reproducers;
 use splatcheck_judge::campaign::{EngineReport, Exercised, Finding, Item, Observer, Share};
 use splatcheck_judge::case_space::CaseSpace;
 use splatcheck_judge::coverage::{Coverage, Met};
+use splatcheck_judge::interrupt;
 use splatcheck_judge::report::Detail;
 use splatcheck_judge::words::{count, grouped};
 use splatcheck_judge::workload::{AnyCase, Case};
@@ -148,8 +149,8 @@ impl<'a> Watcher<'a> {
             }
         }
         let results = self.results(reports);
-        // What depends on the machine's speed cannot be joined, nor made again.
-        if fuzz.share == Share::Everyone {
+        // What depends on the machine's speed, or on Ctrl-C, cannot be joined, nor made again.
+        if fuzz.share == Share::Everyone && !interrupt::is_asked() {
             let cannot = |error| {
                 CliError::caused(format!("cannot make the folder {}", fuzz.out.display()), error)
             };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use splatcheck_emulator::{Conventions, Schedule};
 use splatcheck_judge::engines::command::CommandLine;
+use splatcheck_judge::interrupt;
 
 use super::made::made;
 use super::swept::Swept;
@@ -109,6 +110,8 @@ pub struct Ran {
     pub swept: Swept,
     /// Where the derivative is another on purpose.
     pub conventions: Conventions,
+    /// Whether Ctrl-C came before all cases were run.
+    pub interrupted: bool,
     /// The arrays of all cases, added up.
     arrays: BTreeMap<String, Judged>,
     /// The first cases with something wrong and their orders: a convention must hold for all of them.
@@ -146,7 +149,7 @@ impl Asked {
         }
     }
 
-    /// Runs all cases: `compare` takes two programs, the others one.
+    /// Runs all cases, or those before Ctrl-C: `compare` takes two programs, the others one.
     ///
     /// # Errors
     /// [`ProgramError`]: the manifest does not fit a program, or there is no such case.
@@ -161,12 +164,17 @@ impl Asked {
             found: None,
             swept: Swept::default(),
             conventions: self.manifest.conventions.clone(),
+            interrupted: false,
             arrays: BTreeMap::new(),
             failing: Vec::new(),
         };
         // Some cases at a time on all cores, taken up in their order.
         let together = 4 * rayon::current_num_threads() as u64;
         for first in (0..count).step_by(usize::try_from(together).unwrap_or(1)) {
+            if interrupt::is_asked() {
+                ran.interrupted = true;
+                break;
+            }
             let some = first..count.min(first + together);
             let all: Vec<_> =
                 some.into_par_iter().map(|index| self.ask_all(programs, index)).collect();
@@ -180,6 +188,7 @@ impl Asked {
         }
         if let Some(found) = &mut ran.found
             && found.checked.fault.is_none()
+            && !interrupt::is_asked()
         {
             found.purpose = self.purpose(programs, found, &ran.failing)?;
         }
@@ -250,8 +259,10 @@ impl Asked {
         (index, case): (u64, &Case),
         (order, schedule): (usize, &Schedule),
     ) -> Result<Found, ProgramError> {
-        let mut fails =
-            |case: &Case| self.ask(programs, case, schedule).is_ok_and(|one| one.is_wrong());
+        let mut fails = |case: &Case| {
+            !interrupt::is_asked()
+                && self.ask(programs, case, schedule).is_ok_and(|one| one.is_wrong())
+        };
         let case = match self.cases {
             Cases::Made { .. } | Cases::Own(_) => case.clone(),
             Cases::Drawn { seed, .. } => smaller(&self.manifest, case, (seed, index), &mut fails)?,

@@ -17,6 +17,7 @@ use crate::gradcheck::{
 };
 use crate::user_kernel::Observe;
 use splatcheck_judge::engines::Order;
+use splatcheck_judge::interrupt::until_then;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::table::table;
 use splatcheck_judge::words::count;
@@ -68,10 +69,14 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
     let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
     let what = question.elements();
+    let verdict = match ran.interrupted {
+        true => until_then(ran.verdict()),
+        false => ran.verdict().to_owned(),
+    };
     let head = match (ran.verdict(), wrong) {
-        ("measured", _) => "measured".to_owned(),
-        (verdict, 0) => format!("{verdict}:"),
-        (verdict, _) => format!("{verdict}: {wrong} of"),
+        ("measured", _) => verdict,
+        (_, 0) => format!("{verdict}:"),
+        (_, _) => format!("{verdict}: {wrong} of"),
     };
     let runs = count(all.len() as u64, "run");
     let mut text =

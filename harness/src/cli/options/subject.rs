@@ -1,4 +1,4 @@
-//! What `check` judges the kernels on.
+//! What `check` and `self-check` judge on.
 
 use std::path::{Path, PathBuf};
 

@@ -53,7 +53,7 @@ fn level_table(plan: &OraclePlan, case: &LevelTableCase) -> Result<Outcome, CliE
     let file = plan.case.display();
     Err(CliError::new(format!(
         "{file}: {} is a level table, whose entries and offsets follow from a program's own resolutions; judge \
-         it by 'splatcheck check --case {file}'",
+         it by 'splatcheck check --command COMMAND --level grid_forward --case {file}'",
         case.name
     )))
 }

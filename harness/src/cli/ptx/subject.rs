@@ -30,6 +30,7 @@ const USUAL: u32 = 200;
 
 /// The cases, as typed.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Cases")]
 pub struct SubjectArgs {
     /// The case to run it on (.safetensors or .toml)
     #[arg(long, value_name = "CASE", conflicts_with_all = ["corpus", "cases", "generator"])]
@@ -49,7 +50,7 @@ pub struct SubjectArgs {
     /// Run it on cases with this number of channels only [default: as the manifest says, else any]
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub channels: Option<u32>,
-    /// Convention of cases that name none [default: both by turns]
+    /// Convention of cases that name none [default: each in turn]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
 }

@@ -31,6 +31,7 @@ impl Run {
     pub(super) fn stopped(&self) -> Option<String> {
         match &self.curve.end {
             End::Done => None,
+            End::Interrupted { step } => Some(format!("interrupted before step {step}")),
             End::NotFinite { step, what } => {
                 Some(format!("step {step}: the gradient of {what} is not finite"))
             }

@@ -15,6 +15,7 @@ use splatcheck_emulator::{ApproximationMode, Module, Observers, Schedule};
 use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::{EngineError, Tensor, Tensors};
 use splatcheck_judge::campaign::once::{judged, outputs_of};
+use splatcheck_judge::interrupt::{self, until_interrupted};
 use splatcheck_judge::workload::Job;
 use std::borrow::Cow;
 
@@ -50,7 +51,8 @@ pub struct Unchanged {
 
 /// Runs the mutants that were drawn, on the classes and, if they are of this repository's kernels, on the
 /// cases that are drawn for all of these. `progress` hears of every one. Where a user's kernel is wrong
-/// itself, its mutants say nothing: none is run, and there are no records.
+/// itself, its mutants say nothing: none is run, and there are no records. Ctrl-C ends it after the mutants that
+/// run then.
 ///
 /// # Errors
 /// A defect of the emulator; a kernel for which there is no case, or no case that arrives at anything
@@ -65,8 +67,10 @@ pub fn run_mutants(
     let pool = pool_of(subjects)?;
     let probes = subjects
         .par_iter()
-        .map(|subject| probes_of(subject, classes, &pool))
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|subject| until_interrupted(|| probes_of(subject, classes, &pool)))
+        .collect::<Result<Vec<Option<_>>, _>>()?;
+    let probes: Option<Vec<_>> = probes.into_iter().collect();
+    let Some(probes) = probes else { return Ok(MutantRuns::default()) };
     let mut hunted = MutantRuns::default();
     for (subject, probes) in subjects.iter().zip(&probes) {
         let named = |alarm: &String| format!("{}: {alarm}", subject.name());
@@ -96,6 +100,9 @@ pub fn run_mutants(
         .map_init(
             || Engines::open(subjects),
             |engines, (subject, probes, original, mutation)| {
+                if interrupt::is_asked() {
+                    return Ok(None);
+                }
                 let engines = engines.as_mut().map_err(|error| error.clone())?;
                 let (fate, runs) = follow(engines, subject, probes, mutation)?;
                 progress();
@@ -106,11 +113,11 @@ pub fn run_mutants(
                 } else {
                     argued.argue(&mut record);
                 }
-                Ok(record)
+                Ok(Some(record))
             },
         )
         .collect::<Result<Vec<_>, EngineError>>()?;
-    hunted.records = records;
+    hunted.records = records.into_iter().flatten().collect();
     for (subject, drawn) in subjects.iter().zip(drawn) {
         for (mutation, reason) in &drawn.refused {
             let fate = Fate::Refused { reason: reason.clone() };

@@ -9,14 +9,14 @@ use std::sync::Arc;
 /// How cases are drawn for programs that are no engines.
 #[derive(Clone, Debug)]
 pub enum Draws {
-    /// As `check` does, from this seed.
+    /// As `self-check` does, from this seed.
     Random(Arc<dyn Workload>, u64),
     /// From generators in turn.
     Generators(Plan),
 }
 
 impl Draws {
-    /// From the generators that were named; for none, as `check` does.
+    /// From the generators that were named; for none, as `self-check` does.
     #[must_use]
     pub fn new(workload: Arc<dyn Workload>, seed: u64, named: &[&'static Generator]) -> Self {
         match named {

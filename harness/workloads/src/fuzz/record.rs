@@ -18,9 +18,9 @@ use splatcheck_judge::scatter_step::MOST_LANES;
 use splatcheck_judge::verdict::Difference;
 use splatcheck_judge::workload::generator;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fmt, fs, io};
 
 /// What makes two parts those of one campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -279,6 +279,11 @@ pub struct ResultError {
 /// What is wrong with a result file.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
+    /// There is no such file.
+    #[error(
+        "no such file: fuzz writes it when all of its --cases are done, so not where Ctrl-C ended it"
+    )]
+    Missing,
     /// The system does not give it.
     #[error("{0}")]
     Read(InputError),
@@ -373,6 +378,10 @@ pub(super) fn is_one(file: &Path) -> bool {
 pub(super) fn read(folder: &Path) -> Result<Results, ResultError> {
     let file = folder.join(RESULT);
     let wrong = |why: RecordError| ResultError { file: file.clone(), why: Box::new(why) };
+    // A link or a folder of that name is refused by what reads it.
+    if fs::symlink_metadata(&file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Err(wrong(RecordError::Missing));
+    }
     let text = read::text(&file).map_err(|error| wrong(RecordError::Read(error)))?;
     let record: Record =
         serde_json::from_str(&text).map_err(|error| wrong(RecordError::Json(error)))?;

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use splatcheck_gpu::EngineError;
+use splatcheck_judge::interrupt;
 use splatcheck_reference::splat::Scene;
 
 use super::adam::Adam;
@@ -32,6 +33,11 @@ pub struct Fit {
 pub enum End {
     /// After all steps.
     Done,
+    /// Before a step, by Ctrl-C.
+    Interrupted {
+        /// The step.
+        step: usize,
+    },
     /// At a step whose gradients have a number that is not finite.
     NotFinite {
         /// The step.
@@ -86,6 +92,10 @@ impl Fit {
         let mut curve = Vec::new();
         let mut end = End::Done;
         for step in 0..self.steps {
+            if interrupt::is_asked() {
+                end = End::Interrupted { step };
+                break;
+            }
             match self.gradients(step, &parameters, backward, &mut curve) {
                 Ok(gradients) => {
                     if let Some(what) = gradients.not_finite() {

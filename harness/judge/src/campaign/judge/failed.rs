@@ -4,6 +4,7 @@ use super::{Entry, Judge};
 use crate::campaign::chain::after_own;
 use crate::campaign::once::once;
 use crate::campaign::{Chain, Diagnoses, Fault, Finding, Item};
+use crate::interrupt;
 use crate::verdict::{Difference, Tally};
 use crate::work_budget::WorkBudget;
 use crate::workload::AnyCase;
@@ -139,7 +140,7 @@ impl Judge<'_, '_> {
         let (mut smallest, mut effort) = (None, WorkBudget::default());
         let mut others: Vec<EngineError> = Vec::new();
         minimize(item, &mut |case| {
-            if effort.is_spent() {
+            if effort.is_spent() || interrupt::is_asked() {
                 return false;
             }
             let Some(item) = self.item_of(case, view, stage) else { return false };

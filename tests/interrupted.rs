@@ -1,0 +1,100 @@
+//! Ctrl-C in a command that takes long: it says what was done until then, leaves no file that looks whole, and
+//! exits with 130.
+#![cfg(unix)]
+
+use splatcheck_tests::{root, say, splatcheck, text};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How long a command works before Ctrl-C comes: enough to begin on a busy machine, far less than it takes.
+const BEFORE: Duration = Duration::from_secs(4);
+
+fn path(below: &str) -> String {
+    root().join(below).display().to_string()
+}
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success(), "it was to work for longer");
+}
+
+/// Runs splatcheck and presses Ctrl-C once; what it prints. Its exit code is 130.
+fn interrupted(folder: &Path, words: &[&str]) -> String {
+    let mut command = splatcheck();
+    command.args(words).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    sleep(BEFORE);
+    interrupt(&child);
+    let output = child.wait_with_output().expect("it ends");
+    let (said, error) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(130), "{words:?}: {said}\n{error}");
+    assert!(error.contains("Ctrl-C: what runs now is finished"), "{words:?}: {error}");
+    assert!(said.contains("interrupted"), "{words:?}: {said}");
+    said
+}
+
+#[test]
+fn a_part_of_a_campaign_is_not_taken_for_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let fuzz = ["fuzz", "--workload", "scatter", "--engine", "emulator", "--cases", "1000000"];
+    for part in ["1/2", "2/2"] {
+        let out = part.replace('/', "-");
+        let said = interrupted(here, &[&fuzz[..], &["--shard", part, "--out", &out]].concat());
+        assert!(said.starts_with("interrupted, "), "{said}");
+        assert!(said.contains("no result.json is written"), "{said}");
+        assert!(!here.join(&out).join("result.json").exists(), "{said}");
+    }
+    let said = say(here, &["merge", "1-2", "2-2", "-o", "whole"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("result.json") && said.err.contains("Ctrl-C"), "{said:?}");
+}
+
+#[test]
+fn cases_that_were_judged_are_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let pair = path("harness/examples/gradcheck/pair.toml");
+    let own = path("gpu/tests/kernels/own_backward.ptx");
+    let gradcheck = ["gradcheck", "--manifest", &pair, "--json", "all.json"];
+    let said = interrupted(here, &[&gradcheck[..], &["--cases", "1000000"]].concat());
+    assert!(said.starts_with("interrupted, agree until then: "), "{said}");
+    let ptx = ["ptx", &own, "--kernel", "own_backward", "--channels", "3"];
+    let said = interrupted(here, &[&ptx[..], &["--cases", "3000"]].concat());
+    assert!(said.starts_with("interrupted, "), "{said}");
+    let coverage = ["coverage", "--kernel", "rasterize_backward", "--json", "all.json"];
+    let said = interrupted(here, &[&coverage[..], &["--cases", "1000"]].concat());
+    assert!(said.contains("interrupted after "), "{said}");
+    assert!(!here.join("all.json").exists(), "a file of a part is none");
+}
+
+#[test]
+fn kernels_and_scenes_that_were_done_are_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let files = ["--out", "matrix"];
+    let mutants = ["mutants", "--engine", "emulator", "--workload", "scatter", "--seeds", "2000"];
+    interrupted(here, &[&mutants[..], &files].concat());
+    interrupted(here, &[&["mutants", "--generate", "2000"], &files[..]].concat());
+    assert!(!here.join("matrix").exists(), "a file of a part is none");
+    interrupted(here, &["sweep", "--engine", "emulator", "--full", "--json", "all.json"]);
+    assert!(!here.join("all.json").exists(), "a file of a part is none");
+}
+
+#[test]
+fn a_second_time_ends_it_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = splatcheck();
+    command.args(["mutants", "--generate", "2000"]).current_dir(folder.path());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    sleep(BEFORE);
+    interrupt(&child);
+    sleep(Duration::from_millis(50));
+    // It may have ended by itself.
+    if child.try_wait().expect("its status").is_none() {
+        interrupt(&child);
+    }
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+}
