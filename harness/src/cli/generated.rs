@@ -33,7 +33,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     let cannot = |error| CliError::caused("cannot generate mutants", error);
     let subjects = match &plan.own {
         Some(own) => vec![Subject::own(own.own.clone()).map_err(cannot)?],
-        None => subjects(&plan.kernels).map_err(cannot)?,
+        None => subjects(&plan.kernels, plan.wgsl).map_err(cannot)?,
     };
     let drawn = sample::draw(&subjects, plan.count, plan.seed)
         .map_err(|error| CliError::new(format!("--generate {}: {error}", plan.count)))?;
@@ -58,7 +58,10 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     }
     write_json(plan.out.as_deref(), &hunted.records)?;
     let everything = subjects.iter().map(|subject| subject.mutations.len()).sum::<usize>();
-    let complete = plan.own.is_none() && plan.kernels.is_empty() && plan.count == everything;
+    let complete = plan.own.is_none()
+        && plan.wgsl.is_none()
+        && plan.kernels.is_empty()
+        && plan.count == everything;
     let failures = failures(&hunted, &argued, complete);
     let records = &hunted.records;
     for part in [survivor_list(records), score_table(records), kind_table(records)] {
