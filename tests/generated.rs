@@ -44,7 +44,7 @@ fn by_line(records: &[Record]) -> String {
 /// Who adds cases that kill one of these takes it out of the snapshot; none may be added.
 #[test]
 fn a_fixed_sample_has_these_survivors() {
-    let subjects = subjects(&[]).expect("the artifacts are whole");
+    let subjects = subjects(&[], None).expect("the artifacts are whole");
     let drawn = sample::draw(&subjects, 250, 1).expect("there are more");
     let names = splatcheck_workloads::all().into_iter().map(|workload| workload.name());
     let argued = Argued::read_all(&root().join("tests/mutants"), names);
@@ -67,7 +67,7 @@ fn a_fixed_sample_has_these_survivors() {
 #[test]
 fn a_mutant_of_one_launch_leaves_the_other_as_it_is() {
     let names = ["rasterize_backward_fixed.d3", "from_fixed_point"].map(str::to_owned);
-    let subjects = subjects(&names).expect("there are both");
+    let subjects = subjects(&names, None).expect("there are both");
     assert_eq!([subjects[0].name(), subjects[1].name()], names, "in this order");
     let is_sent = |mutation: &&Mutation| mutation.instruction.starts_with("red.");
     let is_a_thread_in_16_bits = |mutation: &&Mutation| {
@@ -98,6 +98,35 @@ fn own(folder: &Path, file: &str, kernel: &str, scene: &str, more: &[&str]) -> S
     let case = path(&format!("corpora/splat/{scene}.toml"));
     let words = ["mutants", "--ptx", file, "--kernel", kernel, "--case", &case];
     say(folder, &[&words[..], more].concat())
+}
+
+/// The same kernel in WGSL, in subgroups of two widths: the right one is never accused, and most mutants die.
+#[test]
+fn kernels_in_wgsl_are_changed_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for lanes in ["8", "64"] {
+        let engine = format!("wgsl-emulator-{lanes}");
+        let words =
+            ["mutants", "--generate", "12", "--seed", "1", "--cases", "1", "--out", "found"];
+        let said = say(
+            folder.path(),
+            &[&words[..], &["--kernel", "grid_gate", "--engine", &engine]].concat(),
+        );
+        let name = format!("grid_gate (WGSL, {lanes} lanes)");
+        assert!(said.out.contains(&format!("\n{name} ")), "{said:?}");
+        assert!(!said.out.contains("false alarm"), "{said:?}");
+        let records =
+            fs::read_to_string(folder.path().join("found/mutants.json")).expect("written");
+        let records: Vec<serde_json::Value> = serde_json::from_str(&records).expect("JSON");
+        assert_eq!(records.len(), 12, "one for each");
+        let killed = records.iter().filter(|record| record["outcome"] == "killed").count();
+        assert!(killed > 6, "most die: {said:?}");
+        let of_wgsl = |record: &&serde_json::Value| {
+            record["source"].as_str().is_some_and(|source| source.contains(".wgsl:"))
+        };
+        assert!(records.iter().filter(of_wgsl).count() > 6, "their lines: {records:?}");
+        assert!(records.iter().all(|record| record["kernel"] == *name), "{records:?}");
+    }
 }
 
 #[test]
@@ -314,6 +343,11 @@ fn what_cannot_be_generated_is_refused_with_the_reason() {
     refused(&good, &["--threshold", "3"], &["--ptx FILE"]);
     refused(&good, &["--generate", "5", "--kernel", "mine"], &["there is no kernel 'mine'"]);
     refused(&good, &["--generate", "0"], &["expected 1 to "]);
+    let engines = "--generate runs on one emulator: expected emulator (CUDA), or wgsl-emulator-4";
+    refused(&good, &["--generate", "5", "--engine", "lavapipe"], &["--engine lavapipe", engines]);
+    let own_on =
+        ["--generate", "5", "--ptx", "k.ptx", "--kernel", "k", "--engine", "wgsl-emulator-8"];
+    refused(&good, &own_on, &["--engine is of splatcheck's own kernels"]);
     let nowhere = ["--generate", "5", "--ptx", "nowhere.ptx", "--kernel", "k"];
     refused(&good, &nowhere, &["nowhere.ptx"]);
 }

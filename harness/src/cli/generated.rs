@@ -33,7 +33,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     let cannot = |error| CliError::caused("cannot generate mutants", error);
     let subjects = match &plan.own {
         Some(own) => vec![Subject::own(own.own.clone()).map_err(cannot)?],
-        None => subjects(&plan.kernels).map_err(cannot)?,
+        None => subjects(&plan.kernels, plan.wgsl).map_err(cannot)?,
     };
     let drawn = sample::draw(&subjects, plan.count, plan.seed)
         .map_err(|error| CliError::new(format!("--generate {}: {error}", plan.count)))?;
@@ -62,6 +62,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
         hunted.records.iter().filter(|record| !matches!(record.fate, Fate::Refused { .. })).count();
     let complete = run == plan.count
         && plan.own.is_none()
+        && plan.wgsl.is_none()
         && plan.kernels.is_empty()
         && plan.count == everything;
     let failures = failures(&hunted, &argued, complete);

@@ -105,6 +105,19 @@ pub(super) fn on_machine(module: Module, lane_width: u32) -> Result<Module, Engi
     module.with_lane_width(lane_width).map_err(|e| EngineError::Input(e.to_string()))
 }
 
+/// A program with this entry point, on a machine with so many lanes a warp.
+fn entry_of(ptx: &str, entry: &str, lane_width: u32) -> Result<Module, EngineError> {
+    let failed = |message| EngineError::Compile { kernel: entry.to_owned(), message };
+    let module = Module::parse(ptx).map_err(|e| failed(e.to_string()))?;
+    if let Some(refusal) = module.refusal(entry) {
+        return Err(failed(refusal.to_string()));
+    }
+    if !module.kernels().any(|kernel| kernel == entry) {
+        return Err(failed(format!("the program has no entry point {entry}")));
+    }
+    on_machine(module, lane_width)
+}
+
 impl EmulatorEngine {
     /// Runs the entry point of another program in place of the artifacts of a stage and reduction,
     /// for every number of channels. It must take the
@@ -119,17 +132,26 @@ impl EmulatorEngine {
         ptx: &str,
         entry: &str,
     ) -> Result<(), EngineError> {
-        let failed = |message| EngineError::Compile { kernel: entry.to_owned(), message };
-        let module = Module::parse(ptx).map_err(|e| failed(e.to_string()))?;
-        if let Some(refusal) = module.refusal(entry) {
-            return Err(failed(refusal.to_string()));
-        }
-        if !module.kernels().any(|kernel| kernel == entry) {
-            return Err(failed(format!("the program has no entry point {entry}")));
-        }
-        let module = on_machine(module, self.options.lane_width)?;
+        let module = entry_of(ptx, entry, self.options.lane_width)?;
         let program = Program { module, entry: entry.to_owned(), bindings: None, block: [0; 3] };
         self.replaced.insert((stage, reduction), program);
+        self.coverage.retain(|ran, _| (ran.stage, ran.reduction) != (stage, reduction));
+        Ok(())
+    }
+
+    /// The same of a kernel in WGSL: a changed text of what it was lowered to ([`EmulatorEngine::ptx`]), which has its
+    /// buffers.
+    ///
+    /// # Errors
+    /// As [`Self::replace`].
+    pub fn replace_lowered(&mut self, artifact: &Artifact, ptx: &str) -> Result<(), EngineError> {
+        let Program { entry, bindings, block, .. } =
+            loaded(&mut self.programs, artifact, &self.options)?;
+        let (entry, bindings, block) = (entry.clone(), bindings.clone(), *block);
+        let (stage, reduction) = (artifact.stage, artifact.reduction);
+        let lanes = warp_of(self.options.lane_width);
+        let module = entry_of(ptx, &entry, lanes)?;
+        self.replaced.insert((stage, reduction), Program { module, entry, bindings, block });
         self.coverage.retain(|ran, _| (ran.stage, ran.reduction) != (stage, reduction));
         Ok(())
     }

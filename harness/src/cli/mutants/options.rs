@@ -36,13 +36,13 @@ pub struct MutantsArgs {
     /// every seed; prints Markdown
     #[arg(long)]
     pub rates: bool,
-    /// Change the unchanged CUDA kernels instruction by instruction, run N of these mutants on the
-    /// emulator, as many of each kernel, and list the survivors
+    /// Change the unchanged kernels instruction by instruction, run N of these mutants on the emulator, as many of
+    /// each kernel, and list the survivors: those in CUDA, or with '--engine wgsl-emulator-32' those in WGSL
     #[arg(
         long,
         value_name = "N",
         allow_negative_numbers = true,
-        conflicts_with_all = ["engine", "mutant", "rates", "seeds"]
+        conflicts_with_all = ["mutant", "rates", "seeds"]
     )]
     pub generate: Option<usize>,
     /// Seed of the choice among the mutants that --generate makes

@@ -88,14 +88,16 @@ fn lines(coverage: &KernelCoverage) -> Vec<u32> {
 }
 
 /// The cases that the kernel is made for: those with the fewest active lanes first, and last those of
-/// whose input only CUDA promises anything.
+/// whose input only CUDA promises anything, which are not for WGSL.
 fn taken<'c>(
     subject: &Subject,
     stage: Stage,
     classes: impl IntoIterator<Item = &'c Class>,
 ) -> Vec<&'c Trial> {
     let trials = classes.into_iter().flat_map(|class| class.trials.iter().map(move |t| (class, t)));
-    let mut trials: Vec<_> = trials.filter(|(_, trial)| subject.takes(stage, trial)).collect();
+    let promised = |class: &Class| !(class.cuda_only && subject.is_wgsl());
+    let takes = |(class, trial): &(&Class, &Trial)| promised(class) && subject.takes(stage, trial);
+    let mut trials: Vec<_> = trials.filter(takes).collect();
     trials.sort_by_key(|(class, trial)| {
         (class.cuda_only, trial.job(stage).map_or(0, |job| job.lanes))
     });

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_seed_draws_the_same_mutants_again() {
-        let subjects = subjects(&["rasterize".to_owned()]).expect("a kernel");
+        let subjects = subjects(&["rasterize".to_owned()], None).expect("a kernel");
         let lines = |seed| {
             let drawn = draw(&subjects, 20, seed).expect("there are more");
             drawn[0].mutants.iter().map(|m| (m.line, m.what.clone())).collect::<Vec<_>>()

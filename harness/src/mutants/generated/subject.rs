@@ -5,11 +5,12 @@ use super::super::emulated::{stage_of, takes};
 use super::super::matrix::kernel_name;
 use super::{GeneratedError, Source, opcode};
 use crate::user_kernel::UserKernel;
-use splatcheck_emulator::mutate::{Mutation, mutations};
+use splatcheck_emulator::mutate::{Mutation, MutationKind, mutations};
 use splatcheck_emulator::{Observers, WARP};
 use splatcheck_gpu::artifact::{self, Artifact};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::source_lines::{SourceLine, SourceLines};
+use splatcheck_gpu::stage::Language;
 use splatcheck_gpu::{EngineError, Reduction, Setting, Stage};
 use splatcheck_judge::io::read;
 use std::borrow::Cow;
@@ -34,6 +35,17 @@ pub struct Subject {
 enum Program {
     /// An artifact, with its PTX.
     Artifact(Artifact, &'static str),
+    /// The kernel in WGSL of an artifact's stage and setting, lowered for subgroups of so many lanes.
+    Lowered {
+        /// The artifact.
+        kernel: Artifact,
+        /// Lanes of a subgroup.
+        lanes: u32,
+        /// What it was lowered to.
+        ptx: String,
+        /// Its entry point.
+        entry: String,
+    },
     /// A user's.
     Own(Box<Own>),
 }
@@ -116,6 +128,10 @@ impl Subject {
             numbers: BTreeMap::new(),
         };
         subject.mutations = mutations(subject.ptx(), &subject.entry())?;
+        if subject.is_wgsl() {
+            // What `--use_fast_math` does is a device's right in WGSL.
+            subject.mutations.retain(|mutation| mutation.kind != MutationKind::FastInstruction);
+        }
         if subject.mutations.is_empty() {
             return Err(GeneratedError::NothingToChange(subject.name()));
         }
@@ -158,6 +174,9 @@ impl Subject {
     pub fn name(&self) -> String {
         match &self.program {
             Program::Artifact(kernel, _) => kernel_name(kernel),
+            Program::Lowered { kernel, lanes, .. } => {
+                format!("{} (WGSL, {lanes} lanes)", kernel_name(kernel))
+            }
             Program::Own(own) => own.kernel.to_string(),
         }
     }
@@ -166,16 +185,21 @@ impl Subject {
     #[must_use]
     pub fn workload(&self) -> &'static str {
         match &self.program {
-            Program::Artifact(kernel, _) => kernel.workload(),
+            Program::Artifact(kernel, _) | Program::Lowered { kernel, .. } => kernel.workload(),
             Program::Own(own) => own.stage().spec().workload,
         }
+    }
+
+    /// Whether it is in WGSL.
+    pub(super) fn is_wgsl(&self) -> bool {
+        matches!(self.program, Program::Lowered { .. })
     }
 
     /// The user's kernel, if it is one.
     #[must_use]
     pub fn as_own(&self) -> Option<&Own> {
         match &self.program {
-            Program::Artifact(..) => None,
+            Program::Artifact(..) | Program::Lowered { .. } => None,
             Program::Own(own) => Some(own),
         }
     }
@@ -185,6 +209,7 @@ impl Subject {
     pub fn ptx(&self) -> &str {
         match &self.program {
             Program::Artifact(_, ptx) => ptx,
+            Program::Lowered { ptx, .. } => ptx,
             Program::Own(own) => own.kernel.ptx(),
         }
     }
@@ -198,6 +223,7 @@ impl Subject {
     pub(super) fn entry(&self) -> Cow<'_, str> {
         match &self.program {
             Program::Artifact(kernel, _) => kernel.entry().into(),
+            Program::Lowered { entry, .. } => entry.as_str().into(),
             Program::Own(own) => own.entry.as_str().into(),
         }
     }
@@ -205,7 +231,9 @@ impl Subject {
     /// Stage and reduction of the artifacts in whose place it runs.
     pub(super) fn place(&self) -> (&'static str, Option<Reduction>) {
         match &self.program {
-            Program::Artifact(kernel, _) => (kernel.stage, kernel.reduction),
+            Program::Artifact(kernel, _) | Program::Lowered { kernel, .. } => {
+                (kernel.stage, kernel.reduction)
+            }
             Program::Own(own) => {
                 let reduction = own.setting().map(|setting| setting.reduction);
                 (own.stage().spec().name, reduction)
@@ -216,7 +244,9 @@ impl Subject {
     /// Whether it is the second launch of a run.
     pub(super) fn is_second_launch(&self) -> bool {
         match &self.program {
-            Program::Artifact(kernel, _) => kernel.is_second_launch(),
+            Program::Artifact(kernel, _) | Program::Lowered { kernel, .. } => {
+                kernel.is_second_launch()
+            }
             Program::Own(_) => false,
         }
     }
@@ -225,6 +255,7 @@ impl Subject {
     pub(super) fn stage(&self) -> Result<(Stage, Vec<Option<Setting>>), EngineError> {
         match &self.program {
             Program::Artifact(kernel, _) => stage_of(kernel, WARP),
+            Program::Lowered { kernel, lanes, .. } => stage_of(kernel, *lanes),
             Program::Own(own) => Ok((own.stage(), vec![own.setting()])),
         }
     }
@@ -232,7 +263,9 @@ impl Subject {
     /// Whether the kernel is made for the case.
     pub(super) fn takes(&self, stage: Stage, trial: &Trial) -> bool {
         match &self.program {
-            Program::Artifact(kernel, _) => takes(kernel, stage, trial),
+            Program::Artifact(kernel, _) | Program::Lowered { kernel, .. } => {
+                takes(kernel, stage, trial)
+            }
             Program::Own(own) => {
                 trial.job(stage).is_some() && own.kernel.takes(&trial.item.case, own.channels)
             }
@@ -242,7 +275,10 @@ impl Subject {
     /// Opens an emulator that has the kernel as it is.
     pub(super) fn open(&self, observers: Observers) -> Result<EmulatorEngine, EngineError> {
         let fast_math = self.as_own().is_some_and(|own| own.fast_math);
-        let options = EmulatorOptions { fast_math, observers, ..EmulatorOptions::default() };
+        let mut options = EmulatorOptions { fast_math, observers, ..EmulatorOptions::default() };
+        if let Program::Lowered { lanes, .. } = &self.program {
+            (options.language, options.lane_width) = (Language::Wgsl, *lanes);
+        }
         let mut engine = EmulatorEngine::open(options)?;
         if self.as_own().is_some() {
             self.install(&mut engine, self.ptx())?;
@@ -259,6 +295,7 @@ impl Subject {
         let (stage, reduction) = self.place();
         match &self.program {
             Program::Artifact(..) => engine.replace(stage, reduction, ptx, &self.entry()),
+            Program::Lowered { kernel, .. } => engine.replace_lowered(kernel, ptx),
             Program::Own(own) => own.kernel.install(engine, (own.stage(), reduction), ptx),
         }
     }
@@ -268,13 +305,13 @@ impl Subject {
         self.as_own().is_some_and(|own| own.kernel.manifest().is_some())
     }
 
-    /// The line of CUDA that a line of the PTX was compiled from.
+    /// The line of CUDA or WGSL that a line of the PTX was compiled from.
     #[must_use]
     pub fn source(&self, line: u32) -> Option<Source> {
         let line = &self.lines.at(line)?.at;
         let text = match &self.program {
             Program::Artifact(..) => line.text().map(str::to_owned),
-            Program::Own(_) => self.own_text(line).cloned(),
+            Program::Lowered { .. } | Program::Own(_) => self.own_text(line).cloned(),
         };
         Some(Source { line: line.clone(), text })
     }
@@ -285,11 +322,12 @@ impl Subject {
 }
 
 /// The unchanged kernels, one for each stage and reduction: without fast math, for exactly so many
-/// channels where there is one for any number too. By name where some are named.
+/// channels where there is one for any number too. By name where some are named. In WGSL if they are for subgroups of
+/// so many lanes.
 ///
 /// # Errors
 /// [`GeneratedError::UnknownKernel`]; an artifact that is not as it was compiled.
-pub fn subjects(names: &[String]) -> Result<Vec<Subject>, GeneratedError> {
+pub fn subjects(names: &[String], wgsl: Option<u32>) -> Result<Vec<Subject>, GeneratedError> {
     let mut met = BTreeSet::new();
     let mut kernels = artifact::all();
     kernels.retain(|kernel| {
@@ -309,6 +347,12 @@ pub fn subjects(names: &[String]) -> Result<Vec<Subject>, GeneratedError> {
         names.is_empty() || names.iter().any(named)
     });
     let subject = |kernel: Artifact| {
+        if let Some(lanes) = wgsl {
+            let ptx = EmulatorEngine::ptx(&kernel, Language::Wgsl, lanes)?;
+            let lines = SourceLines::in_text(&ptx);
+            let entry = kernel.spec().map_or("", |row| row.text.name).to_owned();
+            return Subject::new(Program::Lowered { kernel, lanes, ptx, entry }, lines);
+        }
         let lines = SourceLines::of(&kernel).unwrap_or_default();
         Subject::new(Program::Artifact(kernel, kernel.ptx()?), lines)
     };
@@ -321,8 +365,8 @@ mod tests {
 
     #[test]
     fn a_kernel_must_exist() {
-        let error = subjects(&["rasterise".to_owned()]).expect_err("another name");
+        let error = subjects(&["rasterise".to_owned()], None).expect_err("another name");
         assert!(error.to_string().contains("rasterize_backward_sw_b.d3"), "{error}");
-        assert!(subjects(&[]).expect("all kernels").len() > 10, "all kernels");
+        assert!(subjects(&[], None).expect("all kernels").len() > 10, "all kernels");
     }
 }
