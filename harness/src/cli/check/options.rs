@@ -12,9 +12,7 @@ use crate::cli::command::{CommandArgs, CommandPlan};
 use crate::cli::exit::CliError;
 use crate::cli::expect::ExpectArgs;
 use crate::cli::gate::{GateArgs, GatePlan};
-use crate::cli::options::{
-    ConventionName, SceneArgs, Subject, Workloads, parse_workloads, resolve_scene, under,
-};
+use crate::cli::options::{ConventionName, SceneArgs, Subject, Workloads, parse_workloads, under};
 use crate::cli::output::OutputArgs;
 use crate::cli::paths;
 use crate::cli::schedule::ScheduleArgs;
@@ -210,10 +208,8 @@ impl CheckArgs {
             .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))
             .collect();
         let thresholds = resolve_thresholds(self.threshold, &reductions, &engines)?;
-        let subject = match (self.scene, self.case) {
-            (SceneArgs { ply: Some(ply), cameras: Some(cameras), camera }, _) => {
-                Subject::Scene(resolve_scene(&ply, &cameras, camera)?)
-            }
+        let subject = match (self.scene.resolve()?, self.case) {
+            (Some(scene), _) => Subject::Scene(scene),
             (_, Some(case)) => {
                 paths::expect_extension("--case", &case, &EXTENSIONS)?;
                 Subject::Case(paths::readable_file("--case", &case)?)
