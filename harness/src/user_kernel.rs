@@ -2,6 +2,7 @@
 //! parameters of its own and a launch manifest; and what is watched while it runs.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,9 @@ use splatcheck_gpu::{EngineError, Reduction, Stage};
 use splatcheck_reference::splat::Formulation;
 
 use crate::manifest::{BindError, Manifest, ManifestKernel};
-use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::{Problem, read};
 use splatcheck_judge::workload::{AnyCase, NOTE_PREFIX, Notes};
+use splatcheck_workloads::presets::Preset;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_in, stage_of};
 use splatcheck_workloads::splat::has_channels;
 
@@ -327,6 +329,8 @@ impl UserKernel {
     pub fn notes(&self, group: &str) -> Notes {
         let mut notes = vec![("kernel", self.to_string()), ("ptx", self.ptx().to_owned())];
         notes.extend(self.manifest().map(|manifest| ("manifest", manifest.text().to_owned())));
+        let preset = self.manifest().and_then(Manifest::preset);
+        notes.extend(preset.map(|text| ("manifest_preset", text.to_owned())));
         if self.observe != Observe::default() {
             notes.push(("observe", self.observe.to_string()));
         }
@@ -358,7 +362,13 @@ impl UserKernel {
                 UserProgram::Interface(kernel.map_err(|error| problem("ptx", error.into()))?)
             }
             Some(manifest) => {
-                let manifest = Manifest::parse(manifest);
+                let own = |name: &str| match text("manifest_preset") {
+                    Some(text) => Preset::parse(&read::stem(Path::new(name)), text.to_owned())
+                        .map(Arc::new)
+                        .map_err(|problem| problem.to_string()),
+                    None => Preset::named(name).map(Arc::new).map_err(|error| error.to_string()),
+                };
+                let manifest = Manifest::parse_with(manifest, &own);
                 let manifest = manifest.map_err(|error| problem("manifest", error.into()))?;
                 let kernel = ManifestKernel::new(manifest, ptx);
                 UserProgram::Manifest(kernel.map_err(|error| problem("ptx", error.into()))?)

@@ -1,6 +1,8 @@
 //! A module is loaded once: its variables keep what a launch leaves in them.
 
-use splatcheck_emulator::{DeviceMemory, Launch, Module, Observers, RunError, Schedule, run};
+use splatcheck_emulator::{
+    DeviceMemory, Launch, Module, Observers, ParameterKind, RunError, Schedule, run,
+};
 
 /// A kernel that adds 1 to a variable, which begins with this value, and stores what it was.
 fn text(first: u32) -> String {
@@ -50,4 +52,16 @@ fn a_parameter_may_say_what_it_points_to() {
     }
     let wrong = text(5).replace(".param .u64 out", ".param .u64 .ptr .align out");
     assert!(Module::parse(&wrong).is_err(), "an alignment without a number");
+}
+
+#[test]
+fn a_parameter_is_of_the_kind_that_it_is_declared_as() {
+    let text = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 a, .param .f32 b, \
+                .param .b32 c, .param .align 8 .b8 d[16], .param .s8 e, .param .f64 f)\n{\nret;\n}\n";
+    let module = Module::parse(text).expect("it is PTX");
+    let [whole, float, bits] = [ParameterKind::Whole, ParameterKind::Float, ParameterKind::Bits];
+    assert_eq!(module.parameter_kinds("k"), Some(vec![whole, float, bits, bits, whole, float]));
+    assert_eq!(module.parameter_kinds("l"), None, "there is none");
+    let warp = Module::parse(&format!("{text}\0")).expect("as C ends a text");
+    assert_eq!(warp.parameter_sizes("k"), module.parameter_sizes("k"), "the NUL is no part of it");
 }

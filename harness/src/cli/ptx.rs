@@ -39,7 +39,7 @@ use super::schedule::ScheduleArgs;
 use super::sight::all_blind;
 use super::trials::Trials;
 use super::{paths, provenance};
-use crate::manifest::{Manifest, Symbols};
+use crate::manifest::Manifest;
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
 use splatcheck_judge::campaign::merge::join_seeds;
 use splatcheck_judge::campaign::{Contender, EngineReport, Item};
@@ -432,8 +432,7 @@ impl<'p> Run<'p> {
     fn evaluates(&self, item: &Item) -> Result<(), CliError> {
         let UserProgram::Manifest(kernel) = &self.plan.kernel.program else { return Ok(()) };
         let Some(job) = item.job(self.stage) else { return Ok(()) };
-        let Manifest { kind, sizes, .. } = kernel.manifest();
-        let symbols = Symbols::of(*kind, &job.inputs, sizes).map_err(CliError::of)?;
+        let symbols = kernel.manifest().symbols(&job.inputs).map_err(CliError::of)?;
         kernel.evaluate(&symbols).map(drop).map_err(CliError::of)
     }
 
