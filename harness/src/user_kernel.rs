@@ -49,19 +49,22 @@ pub struct Observe {
     pub races: bool,
     /// Whether a write to an input ends a run.
     pub inputs: bool,
+    /// Whether an access of global memory out of bounds ends a run. Where it does not, a read there gives a
+    /// number that was never written, and a write is lost.
+    pub bounds: bool,
 }
 
 impl Default for Observe {
     fn default() -> Self {
-        Self { races: true, inputs: true }
+        Self { races: true, inputs: true, bounds: true }
     }
 }
 
 /// There is nothing of that name to turn off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected races=off, inputs=off, or both with a comma between them: what else is watched is always \
-     watched"
+    "expected races=off, inputs=off, bounds=off, or several with commas between them: what else is watched \
+     is always watched"
 )]
 pub struct UnknownObservation;
 
@@ -76,6 +79,8 @@ impl FromStr for Observe {
                 "races=off" => observe.races = false,
                 "inputs=on" => observe.inputs = true,
                 "inputs=off" => observe.inputs = false,
+                "bounds=on" => observe.bounds = true,
+                "bounds=off" => observe.bounds = false,
                 _ => return Err(UnknownObservation),
             }
         }
@@ -86,7 +91,8 @@ impl FromStr for Observe {
 impl fmt::Display for Observe {
     /// What is not watched, as it is read back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let off = [(self.races, "races=off"), (self.inputs, "inputs=off")];
+        let off =
+            [(self.races, "races=off"), (self.inputs, "inputs=off"), (self.bounds, "bounds=off")];
         let off: Vec<_> = off.into_iter().filter(|(on, _)| !on).map(|(_, word)| word).collect();
         f.write_str(&off.join(","))
     }
@@ -97,6 +103,7 @@ impl Observe {
     #[must_use]
     pub fn options(self, mut options: EmulatorOptions) -> EmulatorOptions {
         options.observers.races = self.races;
+        options.observers.bounds = self.bounds;
         options.guard_inputs = self.inputs;
         options
     }

@@ -74,7 +74,8 @@ pub struct PtxArgs {
     #[arg(long, conflicts_with_all = ["formulation", "extra_roundings", "expect", "reduction"])]
     pub observe_only: bool,
     /// What ends a run: with 'races=off' a data race does not, and the values are judged all the same; with
-    /// 'inputs=off' a write to an input does not ('races=off,inputs=off' for both)
+    /// 'inputs=off' a write to an input does not; with 'bounds=off' an access of global memory out of bounds
+    /// does not: it reads a number that was never written ('races=off,inputs=off' for both)
     #[arg(long, value_name = "WHAT=off")]
     pub observe: Option<Observe>,
     /// Make the launches of every run this many times, one after another in one process, and judge the last:

@@ -89,11 +89,12 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
         let more = count_of(left_out, "more run", "more runs");
         writeln!(out, "NOT EXERCISED: {more}, since the kernel did not end in one")?;
     }
-    let Observe { races, inputs } = plan.kernel.observe;
+    let Observe { races, inputs, bounds } = plan.kernel.observe;
     let races = if races { "races, " } else { "" };
     let inputs = if inputs { "writes to inputs, " } else { "" };
+    let bounds = if bounds { ", bounds" } else { "" };
     let about = format!(
-        "observing {} of {}: {races}{inputs}barriers, masks, values never written, bounds; no oracle",
+        "observing {} of {}: {races}{inputs}barriers, masks, values never written{bounds}; no oracle",
         plan.kernel,
         plan.file.display()
     );
