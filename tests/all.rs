@@ -44,6 +44,7 @@ mod python;
 mod report;
 mod robust;
 mod rust_kernel;
+mod scenes;
 mod stopped;
 mod sweep;
 mod threads;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Exit code 2, one line on standard error that holds all of `words`, nothing on standard output.
-fn refuses(folder: &Path, args: &[&str], words: &[&str]) {
+pub(super) fn refuses(folder: &Path, args: &[&str], words: &[&str]) {
     let said = say(folder, args);
     assert_eq!(said.code, Some(2), "{args:?}: {said:?}");
     assert!(!said.err.contains("panicked"), "{args:?} panics: {}", said.err);

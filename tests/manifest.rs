@@ -51,6 +51,32 @@ fn a_kernel_with_gsplats_parameter_list_agrees_under_every_schedule() {
     assert!(!folder.path().join("splatcheck-out").exists(), "nothing failed");
 }
 
+#[test]
+fn a_preset_of_ones_own_lies_beside_the_manifest_and_in_reproducers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    fs::create_dir(here.join("mine")).expect("made");
+    let manifest = fs::read_to_string(kernel("gsplat_backward.toml")).expect("readable");
+    let manifest = manifest.replace("preset = \"gsplat-1.5\"", "preset = \"own.toml\"");
+    fs::write(here.join("mine/m.toml"), manifest).expect("written");
+    let [racy, case] =
+        [path("gpu/tests/kernels/gsplat_backward_racy.ptx"), case("tile-corner")[1].clone()];
+    let words =
+        ["ptx", &racy, "--manifest", "mine/m.toml", "--case", &case, "--observe", "races=off"];
+    let said = say(here, &words);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("m.toml:2: preset is 'own.toml': mine/own.toml: cannot"), "{said:?}");
+    let preset = "harness/workloads/src/presets/gsplat-1.5.toml";
+    fs::copy(path(preset), here.join("mine/own.toml")).expect("copied");
+    let said = say(here, &words);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("final_t = one-minus-alpha (gsplat-1.5)"), "as it says: {said:?}");
+    let again = reproducer(here, &said);
+    fs::remove_dir_all(here.join("mine")).expect("removed");
+    let again = say(here, &["replay", again.to_str().expect("a plain name")]);
+    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+}
+
 /// The pages of `corpora/published`: what is seen under which schedules, and that the cure is one.
 #[test]
 fn the_published_kernels_show_what_their_pages_say() {

@@ -324,7 +324,10 @@ fn a_write_to_an_input_is_told_with_its_name() {
     assert_eq!(said.code, Some(0), "its numbers are right: {said:?}");
     let said = judge(folder.path(), "own_backward", "tile-corner", &["--observe", "inputs"]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("expected races=off, inputs=off, or both"), "{said:?}");
+    assert!(
+        said.err.contains("expected races=off, inputs=off, bounds=off, or several"),
+        "{said:?}"
+    );
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //! Nothing panics, and nothing half written stays. `SPLATCHECK_FUZZ_CASES` says how many inputs are tried.
 #![cfg(target_os = "linux")]
 
-use splatcheck::manifest::{Manifest, ManifestKernel, Symbols};
+use splatcheck::manifest::{Manifest, ManifestKernel};
 use splatcheck_filetests::damage::{Random, cases, damaged};
+use splatcheck_gpu::Tensors;
 use splatcheck_tests::{root, splatcheck, text};
 use splatcheck_workloads::find;
 use std::fs::{self, File};
@@ -59,7 +60,7 @@ fn damaged_manifests_are_refused_or_have_values() {
         |line| line.contains('='),
         |text| {
             let manifest = Manifest::parse(text).map_err(|problem| problem.to_string())?;
-            let symbols = Symbols::without_a_case(&manifest.sizes);
+            let symbols = manifest.symbols(&Tensors::new()).map_err(|error| error.to_string())?;
             let kernels: Vec<_> = ptx
                 .iter()
                 .filter_map(|ptx| ManifestKernel::new(manifest.clone(), ptx.clone()).ok())

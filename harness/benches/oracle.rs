@@ -26,6 +26,7 @@ use splatcheck_reference::splat::synthetic::frustum;
 use splatcheck_reference::splat::view::{LossView, RasterView};
 use splatcheck_reference::splat::{Scene, bounds, rasterize};
 use splatcheck_workloads::splat::files::loss::loss_gradient;
+use splatcheck_workloads::splat::files::ply::Invalid;
 use splatcheck_workloads::splat::files::{cameras, ply};
 use std::hint::black_box;
 use std::path::Path;
@@ -127,7 +128,7 @@ fn trained(name: &str) -> Option<Scene<f32>> {
     if !file.exists() {
         return None;
     }
-    let gaussians = ply::read_ply(&file).expect("a trained scene");
+    let gaussians = ply::read_ply(&file, Invalid::Refused).expect("a trained scene").gaussians;
     let all = cameras::read_cameras(&file.with_extension("cameras.json")).expect("its cameras");
     let named =
         all.into_iter().find(|camera| camera.name == "overview").expect("a camera that sees all");

@@ -58,8 +58,8 @@
 //! in the place of `[[parameter]]`. `as = "u32"` beside a tensor: the program declares its words so.
 //!
 //! # What is judged
-//! `preset` names a project ([`splatcheck_workloads::presets`]), which says all of the following; each goes before it where
-//! it is given. `formulation` names the expression of the gradient as `--formulation` does, `extra_roundings`
+//! `preset` names a project ([`splatcheck_workloads::presets`]), or a file of your own beside the manifest, which
+//! says all of the following; each goes before it where it is given. `formulation` names the expression of the gradient as `--formulation` does, `extra_roundings`
 //! as the option. `convention` (`inria`, `gsplat`) and `[constants]` (`alpha_max`, `alpha_min`,
 //! `transmittance_min`, `pixel_center`, `stop_rule`, `clamp_gradient`) say what is built into the kernel:
 //! each case is judged under these. `channels = 3`: the kernel is for so many alone, other cases are left
@@ -82,12 +82,20 @@ pub use splatcheck_workloads::layout::{
     Rows, Symbols, Tensor, Width,
 };
 pub use types::{
-    Argument, Bits, Contents, Language, Launch, Manifest, Number, Parameter, Scalar, Shape, Slot,
-    Start,
+    Argument, Bits, Contents, Language, Launch, Manifest, Number, Parameter, Presets, Scalar,
+    Shape, Slot, Start,
 };
 pub use wgsl::{Given, Unfit, WgslBindError, WgslEngine, WgslKernel, WgslMachine};
 
+use std::sync::Arc;
+
 use splatcheck_judge::io::Problem;
+use splatcheck_workloads::presets::{self, Preset};
+
+/// One of splatcheck's own presets.
+fn built_in(name: &str) -> Result<Arc<Preset>, String> {
+    Preset::named(name).map(Arc::new).map_err(|_| format!("expected one of {}", presets::names()))
+}
 
 impl Manifest {
     /// Reads a manifest's text.
@@ -95,7 +103,15 @@ impl Manifest {
     /// # Errors
     /// The first thing that is wrong, with its line.
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        check::manifest(text, Language::Ptx)
+        check::manifest(text, Language::Ptx, &built_in)
+    }
+
+    /// The same where `preset` may be a file of the user's, which `presets` reads.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_with(text: &str, presets: Presets<'_>) -> Result<Self, Problem> {
+        check::manifest(text, Language::Ptx, presets)
     }
 
     /// Reads the text of a manifest for a program in WGSL.
@@ -103,7 +119,7 @@ impl Manifest {
     /// # Errors
     /// As [`Self::parse`].
     pub fn parse_wgsl(text: &str) -> Result<Self, Problem> {
-        check::manifest(text, Language::Wgsl)
+        check::manifest(text, Language::Wgsl, &built_in)
     }
 }
 

@@ -2,6 +2,7 @@
 //! parameters of its own and a launch manifest; and what is watched while it runs.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,9 @@ use splatcheck_gpu::{EngineError, Reduction, Stage};
 use splatcheck_reference::splat::Formulation;
 
 use crate::manifest::{BindError, Manifest, ManifestKernel};
-use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::{Problem, read};
 use splatcheck_judge::workload::{AnyCase, NOTE_PREFIX, Notes};
+use splatcheck_workloads::presets::Preset;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_in, stage_of};
 use splatcheck_workloads::splat::has_channels;
 
@@ -47,19 +49,22 @@ pub struct Observe {
     pub races: bool,
     /// Whether a write to an input ends a run.
     pub inputs: bool,
+    /// Whether an access of global memory out of bounds ends a run. Where it does not, a read there gives a
+    /// number that was never written, and a write is lost.
+    pub bounds: bool,
 }
 
 impl Default for Observe {
     fn default() -> Self {
-        Self { races: true, inputs: true }
+        Self { races: true, inputs: true, bounds: true }
     }
 }
 
 /// There is nothing of that name to turn off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected races=off, inputs=off, or both with a comma between them: what else is watched is always \
-     watched"
+    "expected races=off, inputs=off, bounds=off, or several with commas between them: what else is watched \
+     is always watched"
 )]
 pub struct UnknownObservation;
 
@@ -74,6 +79,8 @@ impl FromStr for Observe {
                 "races=off" => observe.races = false,
                 "inputs=on" => observe.inputs = true,
                 "inputs=off" => observe.inputs = false,
+                "bounds=on" => observe.bounds = true,
+                "bounds=off" => observe.bounds = false,
                 _ => return Err(UnknownObservation),
             }
         }
@@ -84,7 +91,8 @@ impl FromStr for Observe {
 impl fmt::Display for Observe {
     /// What is not watched, as it is read back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let off = [(self.races, "races=off"), (self.inputs, "inputs=off")];
+        let off =
+            [(self.races, "races=off"), (self.inputs, "inputs=off"), (self.bounds, "bounds=off")];
         let off: Vec<_> = off.into_iter().filter(|(on, _)| !on).map(|(_, word)| word).collect();
         f.write_str(&off.join(","))
     }
@@ -95,6 +103,7 @@ impl Observe {
     #[must_use]
     pub fn options(self, mut options: EmulatorOptions) -> EmulatorOptions {
         options.observers.races = self.races;
+        options.observers.bounds = self.bounds;
         options.guard_inputs = self.inputs;
         options
     }
@@ -327,6 +336,8 @@ impl UserKernel {
     pub fn notes(&self, group: &str) -> Notes {
         let mut notes = vec![("kernel", self.to_string()), ("ptx", self.ptx().to_owned())];
         notes.extend(self.manifest().map(|manifest| ("manifest", manifest.text().to_owned())));
+        let preset = self.manifest().and_then(Manifest::preset);
+        notes.extend(preset.map(|text| ("manifest_preset", text.to_owned())));
         if self.observe != Observe::default() {
             notes.push(("observe", self.observe.to_string()));
         }
@@ -358,7 +369,13 @@ impl UserKernel {
                 UserProgram::Interface(kernel.map_err(|error| problem("ptx", error.into()))?)
             }
             Some(manifest) => {
-                let manifest = Manifest::parse(manifest);
+                let own = |name: &str| match text("manifest_preset") {
+                    Some(text) => Preset::parse(&read::stem(Path::new(name)), text.to_owned())
+                        .map(Arc::new)
+                        .map_err(|problem| problem.to_string()),
+                    None => Preset::named(name).map(Arc::new).map_err(|error| error.to_string()),
+                };
+                let manifest = Manifest::parse_with(manifest, &own);
                 let manifest = manifest.map_err(|error| problem("manifest", error.into()))?;
                 let kernel = ManifestKernel::new(manifest, ptx);
                 UserProgram::Manifest(kernel.map_err(|error| problem("ptx", error.into()))?)

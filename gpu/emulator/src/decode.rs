@@ -19,7 +19,9 @@ use std::collections::{BTreeMap, HashMap};
 use super::ir::{Kernel, Module, Parameter, Space};
 use super::lanes::WARP;
 use super::memory::MODULE_BASE;
-use super::parse::{Function, ParseError, Parsed, Problem, Source, Variable, parse, refusal};
+use super::parse::{
+    Function, ParameterKind, ParseError, Parsed, Problem, Source, Variable, parse, refusal,
+};
 pub(super) use assemble::LOCAL_BASE;
 pub use operands::MNEMONICS;
 use operands::Symbol;
@@ -30,14 +32,14 @@ const MAX_SHARED: u64 = 1 << 18;
 type Symbols<'a> = HashMap<&'a str, Symbol>;
 
 impl Module {
-    /// Parses and decodes a PTX module. A kernel that uses what the emulator does not have, or calls a
+    /// Parses and decodes a PTX module, perhaps with the NUL at its end that Warp writes as C does. A kernel that uses what the emulator does not have, or calls a
     /// function that does, is refused ([`Module::refusal`]); the others run.
     ///
     /// # Errors
     /// [`ParseError`] names the first line outside functions that is not PTX of the known subset, or,
     /// where no kernel of the module can run, what each of them lacks.
     pub fn parse(source: &str) -> Result<Self, ParseError> {
-        let source = parse(source)?;
+        let source = parse(source.trim_end_matches('\0'))?;
         let mut symbols = HashMap::new();
         let variables = global_variables(&source, &mut symbols)?;
         let (mut kernels, mut refused) = (BTreeMap::new(), BTreeMap::new());
@@ -94,6 +96,12 @@ impl Module {
     #[must_use]
     pub fn parameter_sizes(&self, kernel: &str) -> Option<Vec<u32>> {
         Some(self.kernels.get(kernel)?.params.iter().map(|p| p.size).collect())
+    }
+
+    /// What each parameter of a kernel is declared as; `None` if there is no such kernel.
+    #[must_use]
+    pub fn parameter_kinds(&self, kernel: &str) -> Option<Vec<ParameterKind>> {
+        Some(self.kernels.get(kernel)?.params.iter().map(|p| p.kind).collect())
     }
 
     /// The most threads a block of a kernel may have in x, y, z (`.maxntid`); `None` if the kernel
@@ -180,7 +188,7 @@ fn parameters<'a>(entry: &Function<'a>, symbols: &mut Symbols<'a>) -> Parsed<Vec
         }
         symbols.insert(param.name, Symbol { space: Space::Param, at: begin });
         let [offset, size] = [begin, param.size].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        params.push(Parameter { offset, size });
+        params.push(Parameter { offset, size, kind: param.kind });
     }
     Ok(params)
 }

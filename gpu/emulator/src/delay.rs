@@ -108,11 +108,13 @@ impl Memories<'_> {
         width: u32,
         lanes: u32,
     ) -> Result<(&mut Segment, usize), Box<Trouble>> {
+        let at = match space {
+            Space::Global => self.global.forgiven(address, width),
+            Space::Shared | Space::Const | Space::Param | Space::Local => address,
+        };
         let found = match space {
-            Space::Shared => Some((&mut *self.shared, address)),
-            Space::Global | Space::Const | Space::Param | Space::Local => {
-                self.global.segment(address)
-            }
+            Space::Shared => Some((&mut *self.shared, at)),
+            Space::Global | Space::Const | Space::Param | Space::Local => self.global.segment(at),
         };
         let Some((segment, offset)) = found else {
             let kind = super::fault::FaultKind::OutOfBounds { space, address, width };

@@ -11,7 +11,7 @@ mod rare;
 use std::collections::BTreeMap;
 
 use super::parse::ParseError;
-pub use super::parse::Space;
+pub use super::parse::{ParameterKind, Space};
 pub(super) use arithmetic::{
     Approximation, Arithmetic, B64Count, B64Unary, Boolean, Compared, Comparison, FloatBinary,
     FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, NarrowFormat, Rounding, Setp,
@@ -88,6 +88,7 @@ impl Kernel {
 pub(super) struct Parameter {
     pub(super) offset: u32,
     pub(super) size: u32,
+    pub(super) kind: ParameterKind,
 }
 
 /// One decoded instruction.

@@ -74,6 +74,9 @@ impl From<f32> for Argument {
 pub struct Observers {
     /// Look for data races.
     pub races: bool,
+    /// End a run at an access of global memory out of bounds. Otherwise a read there gives what was never
+    /// written, and a write is lost.
+    pub bounds: bool,
     /// Warp instructions a launch may execute.
     pub budget: u64,
     /// How long a launch may go on, perhaps after others under the same limit. The budget ends a run at the
@@ -88,7 +91,14 @@ pub struct Observers {
 
 impl Default for Observers {
     fn default() -> Self {
-        Self { races: true, budget: 1 << 32, time: None, coverage: false, shadow: Shadowing::Off }
+        Self {
+            races: true,
+            bounds: true,
+            budget: 1 << 32,
+            time: None,
+            coverage: false,
+            shadow: Shadowing::Off,
+        }
     }
 }
 
@@ -129,6 +139,7 @@ pub fn run_traced(
     let shared = check(kernel, launch)?;
     width::check(kernel, module.lane_width)?;
     memory.begin(&module.variables, observers.races, kernel.fences);
+    memory.forgive(!observers.bounds);
     let journal = memory.begin_following(kernel, observers.shadow)?;
     let threads = launch.block.iter().product();
     let seed = schedule.permutation.filter(|_| kernel.uniform);

@@ -119,7 +119,7 @@ pub use fault::{
     TIME_LIMIT, UndefinedShuffle, observer_of,
 };
 pub use float::approximate::ApproximationMode;
-pub use ir::{InstructionClass, Module, Space};
+pub use ir::{InstructionClass, Module, ParameterKind, Space};
 pub use lanes::{LANES, WARP};
 pub use launch::{Argument, Launch, Observers, run, run_traced};
 pub use memory::{Buffer, DeviceMemory, NeverWritten};

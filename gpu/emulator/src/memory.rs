@@ -166,20 +166,26 @@ pub struct DeviceMemory {
     segments: Vec<Segment>,
     /// What the variables of the module that is loaded held at first.
     loaded: Vec<u8>,
+    /// What stands for all memory beyond the buffers, where its accesses are forgiven.
+    beyond: Option<Buffer>,
     /// What is kept of floats that are followed.
     pub(super) journal: Option<Box<Journal>>,
 }
+
+/// Bytes of the widest access.
+const WIDEST: usize = 16;
 
 impl DeviceMemory {
     /// No buffers.
     #[must_use]
     pub fn new() -> Self {
-        Self { segments: vec![Segment::default()], loaded: Vec::new(), journal: None }
+        Self { segments: vec![Segment::default()], loaded: Vec::new(), beyond: None, journal: None }
     }
 
     /// Takes all buffers away. The module stays loaded, with what its variables hold.
     pub fn free_buffers(&mut self) {
         self.segments.truncate(1);
+        self.beyond = None;
     }
 
     /// Whether a variable of the module holds something else than when it was loaded.
@@ -194,6 +200,34 @@ impl DeviceMemory {
         }
         self.segments.push(segment);
         Buffer(u32::try_from(self.segments.len() - 2).unwrap_or(u32::MAX))
+    }
+
+    /// Whether accesses beyond the buffers are forgiven in the launch that begins: reads give what was never
+    /// written, writes are lost.
+    pub(super) fn forgive(&mut self, forgives: bool) {
+        self.beyond = forgives.then(|| self.push(Segment::uninitialized(2 * WIDEST)));
+    }
+
+    /// The address of an access as it is made: its own, or one that stands for all that is beyond.
+    #[inline(always)]
+    pub(super) fn forgiven(&mut self, address: u64, width: u32) -> u64 {
+        match self.beyond {
+            None => address,
+            Some(beyond) => self.inside_or(beyond, address, width),
+        }
+    }
+
+    #[cold]
+    fn inside_or(&mut self, beyond: Buffer, address: u64, width: u32) -> u64 {
+        let inside = |(segment, offset): (&mut Segment, u64)| {
+            offset.checked_add(u64::from(width)).is_some_and(|end| end <= segment.bytes)
+        };
+        if self.segment(address).is_some_and(inside) {
+            return address;
+        }
+        self.segments[beyond.index()].reset(false);
+        // As well aligned as its own.
+        beyond.address() + address % WIDEST as u64
     }
 
     /// A buffer that holds `bytes`.

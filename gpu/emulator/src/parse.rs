@@ -58,9 +58,22 @@ pub(super) struct Variable<'a> {
     /// Bytes; 0 for `extern` arrays, whose size the launch gives.
     pub(super) size: u64,
     pub(super) align: u64,
+    /// What its elements are declared as.
+    pub(super) kind: ParameterKind,
     pub(super) dynamic: bool,
     /// Initial bytes, at most `size`; the rest is zero (PTX ISA, "Initializers").
     pub(super) initial: Vec<u8>,
+}
+
+/// What a program declares a parameter as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// `.u32` and its like: a whole number or a pointer.
+    Whole,
+    /// `.f32` and its like.
+    Float,
+    /// `.b32` and its like, and structures: it is not said.
+    Bits,
 }
 
 /// Width of a register.

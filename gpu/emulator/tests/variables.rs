@@ -1,6 +1,8 @@
 //! A module is loaded once: its variables keep what a launch leaves in them.
 
-use splatcheck_emulator::{DeviceMemory, Launch, Module, Observers, RunError, Schedule, run};
+use splatcheck_emulator::{
+    DeviceMemory, Launch, Module, Observers, ParameterKind, RunError, Schedule, run,
+};
 
 /// A kernel that adds 1 to a variable, which begins with this value, and stores what it was.
 fn text(first: u32) -> String {
@@ -50,4 +52,46 @@ fn a_parameter_may_say_what_it_points_to() {
     }
     let wrong = text(5).replace(".param .u64 out", ".param .u64 .ptr .align out");
     assert!(Module::parse(&wrong).is_err(), "an alignment without a number");
+}
+
+#[test]
+fn a_parameter_is_of_the_kind_that_it_is_declared_as() {
+    let text = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 a, .param .f32 b, \
+                .param .b32 c, .param .align 8 .b8 d[16], .param .s8 e, .param .f64 f)\n{\nret;\n}\n";
+    let module = Module::parse(text).expect("it is PTX");
+    let [whole, float, bits] = [ParameterKind::Whole, ParameterKind::Float, ParameterKind::Bits];
+    assert_eq!(module.parameter_kinds("k"), Some(vec![whole, float, bits, bits, whole, float]));
+    assert_eq!(module.parameter_kinds("l"), None, "there is none");
+    let warp = Module::parse(&format!("{text}\0")).expect("as C ends a text");
+    assert_eq!(warp.parameter_sizes("k"), module.parameter_sizes("k"), "the NUL is no part of it");
+}
+
+/// A kernel that reads behind its array, stores there, and then one of both in it.
+fn beyond(stored: &str) -> Module {
+    let text = format!(
+        ".version 8.4\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .b32 %r<3>;\n\
+         .reg .b64 %rd<2>;\nld.param.u64 %rd1, [a];\nld.global.u32 %r1, [%rd1+4];\nmov.u32 %r2, 7;\n\
+         st.global.u32 [%rd1+400000], %r2;\nred.global.add.u32 [%rd1+16], %r2;\n\
+         st.global.u32 [%rd1], {stored};\nret;\n}}\n"
+    );
+    Module::parse(&text).expect("it is PTX")
+}
+
+#[test]
+fn accesses_out_of_bounds_are_forgiven_where_that_was_asked_for() {
+    let went = |module: &Module, bounds: bool| {
+        let mut memory = DeviceMemory::new();
+        let all = memory.upload(&[0; 4]);
+        let arguments = vec![all.into()];
+        let launch = Launch { grid: [1; 3], block: [1; 3], dynamic_shared: 0, arguments };
+        let observers = Observers { bounds, ..Observers::default() };
+        let result = run(module, "k", &launch, &mut memory, &Schedule::lockstep(), observers);
+        (result.map(drop).map_err(|error| error.to_string()), memory.read(all).expect("written"))
+    };
+    let (good, bad) = (beyond("%r2"), beyond("%r1"));
+    let said = went(&good, true).0.expect_err("it is looked for");
+    assert!(said.contains("out of bounds"), "{said}");
+    assert_eq!(went(&good, false), (Ok(()), vec![7, 0, 0, 0]), "what is in it is stored");
+    let said = went(&bad, false).0.expect_err("it was never written");
+    assert!(!said.contains("out of bounds") && said.contains("never written"), "{said}");
 }

@@ -15,7 +15,7 @@ use splatcheck_reference::splat::synthetic::frustum;
 use super::check::{Cases, CheckPlan, judge};
 use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
-use super::options::{ScenePlan, Subject, resolve_scene};
+use super::options::{ReadingArgs, ScenePlan, Subject, resolve_scene};
 use super::output::Progress;
 use super::reproducer::Reproducers;
 use super::scene::scene_cases;
@@ -116,7 +116,7 @@ impl AcceptanceArgs {
             .ply
             .iter()
             .zip(&self.cameras)
-            .map(|(ply, cameras)| resolve_scene(ply, cameras, None))
+            .map(|(ply, cameras)| resolve_scene(ply, cameras, None, &ReadingArgs::default()))
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(folder) = &self.scenes {
             scenes.extend(scenes_in(folder)?);
@@ -144,7 +144,12 @@ fn scenes_in(folder: &Path) -> Result<Vec<ScenePlan>, CliError> {
         let what = format!("--scenes {}: there is no .ply file", folder.display());
         return Err(CliError::new(what));
     }
-    files.iter().map(|ply| resolve_scene(ply, &ply.with_extension("cameras.json"), None)).collect()
+    files
+        .iter()
+        .map(|ply| {
+            resolve_scene(ply, &ply.with_extension("cameras.json"), None, &ReadingArgs::default())
+        })
+        .collect()
 }
 
 /// Carries out the plan.

@@ -15,7 +15,7 @@ use super::options::Subject;
 use super::output::Progress;
 use super::provenance;
 use super::reproducer::Reproducers;
-use super::scene::scene_cases;
+use super::scene::{Said, scene_cases};
 use super::sight::all_blind;
 pub use options::{CheckArgs, CheckPlan, SelfCheckArgs};
 use rayon::prelude::*;
@@ -67,6 +67,8 @@ pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError
 /// What no camera sees.
 #[derive(Default)]
 struct Sight {
+    /// How a trained scene was read.
+    notes: Vec<String>,
     /// Cameras that see nothing, where others do.
     not_exercised: Vec<String>,
     /// That there is nothing else.
@@ -76,7 +78,8 @@ struct Sight {
 impl Sight {
     fn add(&mut self, cases: Cases) {
         self.gaps.extend(all_blind(cases.all()));
-        self.not_exercised.extend(cases.blind);
+        self.notes.extend(cases.said.notes);
+        self.not_exercised.extend(cases.said.blind);
     }
 }
 
@@ -139,10 +142,10 @@ fn conclude(
     let files = reproducers.write_all(reports, None);
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
-    let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).collect();
+    let Sight { notes: read, not_exercised, gaps } = sight;
+    let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).chain(read).collect();
     let judge = plan.engines.iter().chain(&plan.beside);
     let missing = &plan.discovery.missing_requested(plan.named, judge);
-    let Sight { not_exercised, gaps } = sight;
     let notes: Vec<_> = not_exercised.iter().map(|what| format!("NOT EXERCISED: {what}")).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(reports, missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
@@ -205,8 +208,8 @@ fn emulators(engines: &[Found]) -> usize {
 #[derive(Clone)]
 pub(super) struct Cases {
     filed: Vec<AnyCase>,
-    /// Cameras that see nothing and have no case, each in a sentence.
-    blind: Vec<String>,
+    /// What a person should know of a trained scene.
+    said: Said,
     random: u64,
     seed: u64,
     workload: Arc<dyn Workload>,
@@ -226,14 +229,14 @@ impl Cases {
     ) -> Result<Self, CliError> {
         let caused = |error| CliError::caused("cannot read the case", error);
         let workload = Arc::clone(workload);
-        let (filed, blind, command) = (Vec::new(), Vec::new(), None);
-        let mut cases = Self { filed, blind, random: 0, seed: 0, workload, command };
+        let (filed, said, command) = (Vec::new(), Said::default(), None);
+        let mut cases = Self { filed, said, random: 0, seed: 0, workload, command };
         match subject {
             Subject::Case(path) => cases.filed.push(read_case(path)?.case),
             Subject::Scene(scene) => {
                 let views = scene_cases(scene, convention)?;
                 let all = views.cases.into_iter().map(|case| Arc::new(case) as AnyCase);
-                (cases.filed, cases.blind) = (all.collect(), views.blind);
+                (cases.filed, cases.said) = (all.collect(), views.said);
             }
             Subject::Campaign { corpus, cases: random, seed } => {
                 cases.filed = cases.workload.read_corpus(corpus).map_err(caused)?;

@@ -12,7 +12,7 @@ use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::spelled::{KNOWN_ORDERS, PRACTISED_PAIRS};
 
 use super::exit::{CliError, Outcome};
-use super::options::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
+use super::options::{ConventionName, SceneArgs, ScenePlan};
 use super::paths;
 use super::scene::scene_cases;
 use super::sharpness::percentile;
@@ -60,9 +60,8 @@ impl FormulationsArgs {
     /// # Errors
     /// The first that cannot be followed.
     pub fn resolve(self) -> Result<FormulationsPlan, CliError> {
-        let SceneArgs { ply, cameras, camera } = self.scene;
-        let subject = match ply.zip(cameras) {
-            Some((ply, cameras)) => Subject::Scene(resolve_scene(&ply, &cameras, camera)?),
+        let subject = match self.scene.resolve()? {
+            Some(scene) => Subject::Scene(scene),
             None => Subject::Corpus(self.corpus.map_or_else(|| paths::default_corpus(NAME), Ok)?),
         };
         Ok(FormulationsPlan { subject, convention: self.convention })
@@ -77,7 +76,7 @@ pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliE
     let cases: Vec<Case> = match &plan.subject {
         Subject::Scene(scene) => {
             let scene = scene_cases(scene, &plan.convention.convention())?;
-            scene.lines().try_for_each(|line| writeln!(out, "{line}"))?;
+            scene.said.lines().try_for_each(|line| writeln!(out, "{line}"))?;
             scene.cases
         }
         Subject::Corpus(folder) => corpus::read_corpus(folder)

@@ -7,7 +7,7 @@ mod workload;
 
 pub use convention::ConventionName;
 pub(super) use scene::resolve_scene;
-pub use scene::{SceneArgs, ScenePlan};
+pub use scene::{ReadingArgs, SceneArgs, ScenePlan};
 pub use subject::Subject;
 pub use workload::Workloads;
 pub(super) use workload::{parse_workload, parse_workloads, under};

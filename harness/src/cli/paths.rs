@@ -27,10 +27,7 @@ fn refused(option: &str, why: &InputError) -> CliError {
 pub fn program(option: &str, path: &Path, kind: &str) -> Result<String, CliError> {
     let file = readable_file(option, path)?;
     let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
-    let mut bytes = read::bytes_up_to(&file, read::MOST_TEXT).map_err(CliError::of)?;
-    // Warp and others write PTX as C does, with a NUL at its end.
-    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    bytes.truncate(end);
+    let bytes = read::bytes_up_to(&file, read::MOST_TEXT).map_err(CliError::of)?;
     String::from_utf8(bytes).map_err(|error| {
         bad(format!("not {kind}: {}", compiled(error.as_bytes()).unwrap_or("not a text")))
     })
@@ -247,13 +244,9 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_end_in_nul_and_what_a_compiler_made_is_named() {
+    fn what_a_compiler_made_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("k.ptx");
-        fs::write(&file, ".version 8.0\n\0").unwrap();
-        assert_eq!(program("ptx", &file, "PTX").unwrap(), ".version 8.0\n", "without it");
-        fs::write(&file, "\0\0").unwrap();
-        assert_eq!(program("ptx", &file, "PTX").unwrap(), "", "nothing else");
         fs::write(&file, b"\x7fELF\x02\xff").unwrap();
         let said = one_line(&program("ptx", &file, "PTX").unwrap_err());
         assert!(said.contains("not PTX: compiled for") && said.contains("nvcc --ptx"), "{said}");

@@ -39,7 +39,7 @@ use super::schedule::ScheduleArgs;
 use super::sight::all_blind;
 use super::trials::Trials;
 use super::{paths, provenance};
-use crate::manifest::{Manifest, Symbols};
+use crate::manifest::Manifest;
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
 use splatcheck_judge::campaign::merge::join_seeds;
 use splatcheck_judge::campaign::{Contender, EngineReport, Item};
@@ -74,7 +74,8 @@ pub struct PtxArgs {
     #[arg(long, conflicts_with_all = ["formulation", "extra_roundings", "expect", "reduction"])]
     pub observe_only: bool,
     /// What ends a run: with 'races=off' a data race does not, and the values are judged all the same; with
-    /// 'inputs=off' a write to an input does not ('races=off,inputs=off' for both)
+    /// 'inputs=off' a write to an input does not; with 'bounds=off' an access of global memory out of bounds
+    /// does not: it reads a number that was never written ('races=off,inputs=off' for both)
     #[arg(long, value_name = "WHAT=off")]
     pub observe: Option<Observe>,
     /// Make the launches of every run this many times, one after another in one process, and judge the last:
@@ -432,8 +433,7 @@ impl<'p> Run<'p> {
     fn evaluates(&self, item: &Item) -> Result<(), CliError> {
         let UserProgram::Manifest(kernel) = &self.plan.kernel.program else { return Ok(()) };
         let Some(job) = item.job(self.stage) else { return Ok(()) };
-        let Manifest { kind, sizes, .. } = kernel.manifest();
-        let symbols = Symbols::of(*kind, &job.inputs, sizes).map_err(CliError::of)?;
+        let symbols = kernel.manifest().symbols(&job.inputs).map_err(CliError::of)?;
         kernel.evaluate(&symbols).map(drop).map_err(CliError::of)
     }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit::{CliError, Outcome};
-use super::options::{ConventionName, ScenePlan, resolve_scene};
+use super::options::{ConventionName, ReadingArgs, ScenePlan, resolve_scene};
 use super::paths;
 use super::scene::scene_case;
 use super::sight;
@@ -22,12 +22,15 @@ pub struct RenderArgs {
     /// A trained scene
     #[arg(long, value_name = "FILE")]
     pub ply: PathBuf,
-    /// Its cameras (JSON)
+    /// Its cameras: JSON of splatcheck, 3DGS or nerfstudio, or a folder of COLMAP
     #[arg(long, value_name = "FILE")]
     pub cameras: PathBuf,
     /// The camera to use [default: the first]
     #[arg(long, value_name = "NAME")]
     pub camera: Option<String>,
+    /// How the scene is read.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
     /// The image to write (.png)
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
@@ -54,7 +57,7 @@ impl RenderArgs {
     /// The first option that cannot be followed.
     pub fn resolve(self) -> Result<RenderPlan, CliError> {
         Ok(RenderPlan {
-            scene: resolve_scene(&self.ply, &self.cameras, self.camera)?,
+            scene: resolve_scene(&self.ply, &self.cameras, self.camera, &self.reading)?,
             output: paths::writable_file("--output", &self.output, "png")?,
             convention: self.convention.convention(),
         })
@@ -66,14 +69,14 @@ impl RenderArgs {
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &RenderPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let case = scene_case(&plan.scene, &plan.convention)?;
+    let (case, notes) = scene_case(&plan.scene, &plan.convention)?;
     if let Some(why) = sight::blind(&case, 0) {
         return Err(CliError::new(format!("{}: the image would show nothing: {why}", case.name)));
     }
     let scene = case.scene.map(f64::from);
-    let projected = project_scene(&scene, 0, &plan.convention)
+    let projected = project_scene(&scene, 0, &case.convention)
         .map_err(|error| CliError::caused(format!("cannot render {}", case.name), error))?;
-    let raster = rasterize::<f64>(&projected.view(&scene, 0, &plan.convention));
+    let raster = rasterize::<f64>(&projected.view(&scene, 0, &case.convention));
     image::write_png(&plan.output, scene.width, scene.height, &raster.render_colors)
         .map_err(|error| CliError::caused("cannot write the image", error))?;
     writeln!(
@@ -86,5 +89,6 @@ pub fn run(plan: &RenderPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         scene.gaussians.len(),
         projected.lists.flatten_ids.len()
     )?;
+    notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
     Ok(Outcome::Agree)
 }

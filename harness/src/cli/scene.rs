@@ -10,6 +10,7 @@ use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::{Gaussians, Scene};
 use splatcheck_workloads::splat::case::Case;
 use splatcheck_workloads::splat::files::cameras::{self, NamedCamera};
+use splatcheck_workloads::splat::files::convention_with;
 use splatcheck_workloads::splat::files::loss::loss_gradient;
 use splatcheck_workloads::splat::files::ply;
 
@@ -24,14 +25,24 @@ const NAMED: usize = 3;
 pub struct SceneCases {
     /// A case for every camera that sees something; at least one.
     pub cases: Vec<Case>,
-    /// The other cameras, each with what is the matter: they are not exercised.
+    /// What a person should know of the files.
+    pub said: Said,
+}
+
+/// What a person should know of a trained scene's files.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    /// How they were read, each in a sentence.
+    pub notes: Vec<String>,
+    /// Cameras that see nothing, each with what is the matter: they are not exercised.
     pub blind: Vec<String>,
 }
 
-impl SceneCases {
-    /// The lines that say which cameras are left out.
+impl Said {
+    /// All of it in lines.
     pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
-        self.blind.iter().map(|why| format!("NOT EXERCISED: {why}"))
+        let blind = self.blind.iter().map(|why| format!("NOT EXERCISED: {why}"));
+        self.notes.iter().cloned().chain(blind)
     }
 }
 
@@ -41,7 +52,7 @@ impl SceneCases {
 /// As [`scene_case`], and that no camera sees a Gaussian.
 pub fn scene_cases(plan: &ScenePlan, convention: &Convention) -> Result<SceneCases, CliError> {
     let (mut cases, mut blind) = (Vec::new(), Vec::new());
-    let all = read_scene(plan, convention, usize::MAX)?;
+    let (all, notes) = read_scene(plan, convention, usize::MAX)?;
     let seen: Vec<_> = all.par_iter().map(|case| sight::blind(case, 0)).collect();
     for (case, why) in all.into_iter().zip(seen) {
         match why {
@@ -50,7 +61,7 @@ pub fn scene_cases(plan: &ScenePlan, convention: &Convention) -> Result<SceneCas
         }
     }
     if !cases.is_empty() {
-        return Ok(SceneCases { cases, blind });
+        return Ok(SceneCases { cases, said: Said { notes, blind } });
     }
     let count = blind.len();
     blind.truncate(NAMED);
@@ -63,13 +74,18 @@ pub fn scene_cases(plan: &ScenePlan, convention: &Convention) -> Result<SceneCas
     )))
 }
 
-/// Reads a trained scene under its first camera, or the one that was named, whatever it sees.
+/// Reads a trained scene under its first camera, or the one that was named, whatever it sees; with what a
+/// person should know.
 ///
 /// # Errors
 /// What cannot be read, and a file without a camera.
-pub fn scene_case(plan: &ScenePlan, convention: &Convention) -> Result<Case, CliError> {
-    let first = read_scene(plan, convention, 1)?.pop();
-    first.ok_or_else(|| CliError::new("the file has no camera"))
+pub fn scene_case(
+    plan: &ScenePlan,
+    convention: &Convention,
+) -> Result<(Case, Vec<String>), CliError> {
+    let (mut cases, notes) = read_scene(plan, convention, 1)?;
+    let first = cases.pop().ok_or_else(|| CliError::new("the file has no camera"))?;
+    Ok((first, notes))
 }
 
 /// Bytes of a pixel in a case: the loss gradient of three colours and of alpha, in f32.
@@ -90,7 +106,8 @@ fn expect_memory(cameras: &[NamedCamera], gaussians: &Gaussians<f32>) -> Result<
 }
 
 /// Reads a trained scene: one case for each of the first `most` cameras, or for the one that was named,
-/// whatever it sees. The background is black and the loss gradient a fixed random one of magnitude 1.
+/// whatever it sees; with what a person should know. The background is black and the loss gradient a fixed
+/// random one of magnitude 1.
 ///
 /// # Errors
 /// What is wrong with the files, a camera that is not there, or more of them than there is memory for.
@@ -98,9 +115,14 @@ fn read_scene(
     plan: &ScenePlan,
     convention: &Convention,
     most: usize,
-) -> Result<Vec<Case>, CliError> {
+) -> Result<(Vec<Case>, Vec<String>), CliError> {
     let caused = |error| CliError::caused("cannot read the scene", error);
-    let gaussians = ply::read_ply(&plan.ply).map_err(caused)?;
+    let trained = ply::read_ply(&plan.ply, plan.invalid).map_err(caused)?;
+    let convention = convention_with(&trained.convention(convention), &plan.set)
+        .map_err(|problem| CliError::caused("--set", problem))?;
+    let notes =
+        trained.notes.iter().map(|note| format!("{}: {note}", plan.ply.display())).collect();
+    let gaussians = trained.gaussians;
     let all = cameras::read_cameras(&plan.cameras).map_err(caused)?;
     let names: Vec<String> = all.iter().map(|camera| camera.name.clone()).collect();
     let chosen: Vec<_> = all
@@ -118,7 +140,7 @@ fn read_scene(
     }
     expect_memory(&chosen, &gaussians).map_err(|problem| caused(problem.in_file(&plan.cameras)))?;
     let stem = plan.ply.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(chosen
+    let cases = chosen
         .into_iter()
         .map(|camera| {
             let (v_render_colors, v_render_alphas) =
@@ -128,7 +150,7 @@ fn read_scene(
                 id: None,
                 purpose: "a trained scene".to_owned(),
                 hazards: Vec::new(),
-                convention: *convention,
+                convention,
                 scene: Scene {
                     width: camera.width,
                     height: camera.height,
@@ -140,5 +162,6 @@ fn read_scene(
                 },
             }
         })
-        .collect())
+        .collect();
+    Ok((cases, notes))
 }

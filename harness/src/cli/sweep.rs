@@ -233,12 +233,15 @@ fn write_notes(plan: &SweepPlan, ran: &Ran, out: &mut dyn Write) -> Result<(), C
         })
     });
     let nothing = nothing.chain(ran.not_exercised.iter().cloned());
-    let mut nothing: Vec<_> = nothing.chain(plan.blind.iter().cloned()).collect();
+    let mut nothing: Vec<_> = nothing.chain(plan.said.blind.iter().cloned()).collect();
     if plan.no_engine {
         let what = "judging and timing: no engine on this machine ('splatcheck devices' says why)";
         nothing.push(what.to_owned());
     }
     nothing.dedup();
+    for note in &plan.said.notes {
+        writeln!(out, "{note}")?;
+    }
     for what in nothing {
         writeln!(out, "NOT EXERCISED: {what}")?;
     }

@@ -52,7 +52,7 @@ pub fn run(plan: &TrafficPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
     match &plan.source {
         Source::Scene(scene) => {
             let scene = scene_cases(scene, &plan.convention.convention())?;
-            scene.lines().try_for_each(|line| writeln!(out, "{line}"))?;
+            scene.said.lines().try_for_each(|line| writeln!(out, "{line}"))?;
             let cases = scene.cases;
             splats(plan, &cases, &mut parts)?;
             write_splats(plan, &parts, out)?;

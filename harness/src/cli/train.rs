@@ -58,9 +58,7 @@ pub fn run(plan: &TrainPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
             "\nNOT EXERCISED: no engine on this machine ('splatcheck devices' says why)"
         )?;
     }
-    for why in &plan.blind {
-        writeln!(out, "NOT EXERCISED: {why}")?;
-    }
+    plan.said.lines().try_for_each(|line| writeln!(out, "{line}"))?;
     report.write_files()?;
     out.flush()?;
     conclude(&report.runs)

@@ -15,6 +15,7 @@ use super::fault::{Known, told};
 use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
 use super::program::{Entry, Program, ProgramError, Stopped};
 use super::wgsl::Bindings;
+use crate::user_kernel::Observe;
 
 /// The arrays of a case in the machine's memory.
 pub(super) struct Arrays {
@@ -106,8 +107,8 @@ impl Arrays {
                 Some(bindings) => self.dispatch(bindings, &kernel, launch, case)?,
             };
             let time = Some(TimeLimit::from_now(program.time));
-            let races = program.observe.races;
-            let observers = Observers { shadow, time, races, ..Observers::default() };
+            let Observe { races, bounds, .. } = program.observe;
+            let observers = Observers { shadow, time, races, bounds, ..Observers::default() };
             match run(module, &kernel, &shape, &mut self.memory, schedule, observers) {
                 Ok(report) => {
                     self.traffic += Traffic {

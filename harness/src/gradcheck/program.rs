@@ -156,8 +156,6 @@ impl Program {
         others: impl IntoIterator<Item = (&'t str, &'t str)>,
     ) -> Result<Self, ProgramError> {
         let file = |(name, text): (&str, &str)| {
-            // Warp writes PTX as C does, with a NUL at its end.
-            let text = text.trim_end_matches('\0');
             if is_wgsl(name) {
                 return wgsl::files(name, text);
             }

@@ -2,9 +2,9 @@
 //! describes.
 
 use cpp_demangle::{DemangleOptions, Symbol};
-use splatcheck_emulator::{Module, ParseError};
+use splatcheck_emulator::{Module, ParameterKind, ParseError};
 
-use crate::manifest::types::{Argument, Launch, Manifest, Scalar};
+use crate::manifest::types::{Argument, Launch, Manifest, Number, Scalar};
 
 /// Bytes of a pointer.
 const POINTER: u32 = 8;
@@ -104,6 +104,17 @@ fn spelled(words: &str) -> String {
     out
 }
 
+/// Whether a name has a part that neither begins nor ends within a number: `f<3` is no part of `f<32>`.
+fn has_part(name: &str, part: &str) -> bool {
+    let is_digit = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_digit());
+    let cuts = |one: Option<char>, other: Option<char>| is_digit(one) && is_digit(other);
+    name.match_indices(part).any(|(at, _)| {
+        let (before, behind) = (&name[..at], &name[at + part.len()..]);
+        !cuts(before.chars().next_back(), part.chars().next())
+            && !cuts(part.chars().next_back(), behind.chars().next())
+    })
+}
+
 /// The entry point that is meant: one of that name, in C++ with or without its parameters, or the only one
 /// that the name is a part of.
 pub(crate) fn entry(kernel: &str, names: &[String]) -> Result<String, BindError> {
@@ -119,7 +130,7 @@ pub(crate) fn entry(kernel: &str, names: &[String]) -> Result<String, BindError>
     };
     let part = |name: &&String| {
         let words = demangled(name);
-        name.contains(kernel) || words.is_some_and(|words| spelled(&words).contains(&wanted))
+        name.contains(kernel) || words.is_some_and(|words| has_part(&spelled(&words), &wanted))
     };
     let mut found: Vec<&String> = names.iter().filter(is).collect();
     if found.is_empty() && !kernel.is_empty() {
@@ -208,12 +219,18 @@ pub(super) fn bind(
         let Some(found) = module.parameter_sizes(&entry) else {
             return Err(BindError::NoEntry { kernel: entry, names: names.clone() });
         };
-        fits(launch, entry, found)
+        let kinds = module.parameter_kinds(&entry).unwrap_or_default();
+        fits(launch, entry, found, &kinds)
     };
     manifest.launches.iter().map(of).collect()
 }
 
-fn fits(launch: &Launch, entry: String, found: Vec<u32>) -> Result<String, BindError> {
+fn fits(
+    launch: &Launch,
+    entry: String,
+    found: Vec<u32>,
+    kinds: &[ParameterKind],
+) -> Result<String, BindError> {
     let given: Vec<_> = launch
         .parameters
         .iter()
@@ -231,14 +248,40 @@ fn fits(launch: &Launch, entry: String, found: Vec<u32>) -> Result<String, BindE
         None if found.len() < given.len() => {
             format!("there is no parameter {}: leave it out", found.len() + 1)
         }
-        None => return Ok(entry),
+        None => {
+            let arguments = launch.parameters.iter().map(|parameter| &parameter.argument);
+            let mut all = kinds.iter().zip(arguments).zip(1..);
+            let other = all.find_map(|((kind, argument), number)| {
+                let (there, here) = another_kind(*kind, argument)?;
+                Some(format!("parameter {number} is {there} in the program, and {here} here"))
+            });
+            match other {
+                None => return Ok(entry),
+                Some(words) => words,
+            }
+        }
     };
     Err(BindError::Parameters { entry, found, given, first })
 }
 
+/// What a program declares a number as, and what it is given, where one is whole and the other is not.
+fn another_kind(kind: ParameterKind, argument: &Argument) -> Option<(&'static str, &'static str)> {
+    let Argument::Struct(scalars) = argument else { return None };
+    let [Scalar::Number(number, _)] = &scalars[..] else { return None };
+    let float = match number {
+        Number::F32 | Number::F64 => true,
+        Number::U8 | Number::U32 | Number::I32 | Number::U64 | Number::I64 => false,
+    };
+    match (kind, float) {
+        (ParameterKind::Whole, true) => Some(("a whole number", "a float")),
+        (ParameterKind::Float, false) => Some(("a float", "a whole number")),
+        (ParameterKind::Float, true) | (ParameterKind::Whole, false) => None,
+        (ParameterKind::Bits, _) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::Number;
     use super::*;
     use crate::manifest::Expression;
 
@@ -279,6 +322,17 @@ mod tests {
             "another number"
         );
         assert!(text("").contains("no entry point"), "an empty name is a part of all");
+    }
+
+    #[test]
+    fn a_part_of_a_name_cuts_no_number() {
+        let both = ["_Z1fILj3EEvPf", "_Z1fILj32EEvPf"].map(str::to_owned).to_vec();
+        for (kernel, expected) in [("f<3", 0), ("f<3u", 0), ("f<32", 1), ("f<(unsigned int)3", 0)] {
+            assert_eq!(entry(kernel, &both), Ok(both[expected].clone()), "{kernel}");
+        }
+        assert!(entry("2>(", &both).is_err(), "it begins within a number");
+        assert!(entry("f<3", &both[1..]).is_err(), "another kernel");
+        assert!(has_part("f<33,3>", "3>") && !has_part("f<33>", "3>"), "in any of its places");
     }
 
     #[test]

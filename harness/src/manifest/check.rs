@@ -4,29 +4,34 @@ mod launch;
 mod parameter;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use toml::Spanned;
 
 use super::text::{self, File};
-use crate::manifest::types::{Argument, Contents, Language, Manifest, Shape, Start};
+use crate::manifest::types::{Argument, Contents, Language, Manifest, Presets, Shape, Start};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_judge::workload::{BuiltIn, Constant};
 use splatcheck_workloads::layout::symbols;
 use splatcheck_workloads::layout::written::{At, line};
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
-use splatcheck_workloads::presets::{NoPreset, Preset, Terms, built_in_of, constants_of};
+use splatcheck_workloads::presets::{Preset, Terms, built_in_of, constants_of};
 use splatcheck_workloads::splat::kernel_rules::KernelRules;
 
 /// Checks a manifest's text.
 ///
 /// # Errors
 /// The first thing that is wrong: where, what, and what would be right.
-pub(super) fn manifest(text: &str, language: Language) -> Result<Manifest, Problem> {
+pub(super) fn manifest(
+    text: &str,
+    language: Language,
+    presets: Presets<'_>,
+) -> Result<Manifest, Problem> {
     let mut file = File::parse(text)?;
     let kind = kind(&file, text)?;
-    let (sizes, built_in) = (sizes(&file, kind)?, built_in(&file, text, kind)?);
-    let check = Check { text, language, kind, sizes, built_in };
+    let (own, built_in) = (names_of_sizes(&file, kind)?, built_in(&file, text, kind)?);
+    let check = Check { text, language, kind, own, built_in };
     let launches = check.launches(&mut file)?;
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
@@ -36,13 +41,16 @@ pub(super) fn manifest(text: &str, language: Language) -> Result<Manifest, Probl
         let missing = || place.problem("empty", "give one of zeros, poison, random");
         buffers.insert(name.clone(), found.ok_or_else(missing)?);
     }
-    let Terms { formulation, extra_roundings, channels, rules } = check.terms(&file)?;
+    let preset = check.preset(&file, presets)?;
+    let Terms { formulation, extra_roundings, channels, rules } =
+        check.terms(&file, preset.as_deref())?;
     let manifest = Manifest {
         text: text.to_owned(),
+        preset: preset.and_then(|preset| preset.text().map(str::to_owned)),
         kind,
         launches,
         buffers,
-        sizes: check.sizes.clone(),
+        sizes: check.sizes(&file.sizes)?,
         formulation,
         extra_roundings,
         channels,
@@ -66,14 +74,15 @@ fn kind(file: &File, text: &str) -> Result<KernelKind, Problem> {
     KernelKind::named(written.get_ref()).ok_or_else(unknown)
 }
 
-fn sizes(file: &File, kind: KernelKind) -> Result<BTreeMap<String, i64>, Problem> {
+/// Refuses names for sizes that mean something else.
+fn names_of_sizes(file: &File, kind: KernelKind) -> Result<Vec<String>, Problem> {
     for name in symbols::constants(kind) {
         if file.sizes.contains_key(name) {
             let advice = "that is a constant of the stage: choose another name";
             return Err(Problem::new("sizes", quoted(name), advice));
         }
     }
-    Ok(file.sizes.clone())
+    Ok(file.sizes.keys().cloned().collect())
 }
 
 /// What is built into kernels of another workload than splats.
@@ -88,13 +97,43 @@ struct Check<'t> {
     text: &'t str,
     language: Language,
     kind: KernelKind,
-    sizes: BTreeMap<String, i64>,
+    /// What `[sizes]` names.
+    own: Vec<String>,
     built_in: BuiltIn,
 }
 
 impl Check<'_> {
     fn line<T>(&self, written: &Spanned<T>) -> usize {
         line(self.text, written)
+    }
+
+    /// The sizes in an order in which each is computed of those before it.
+    fn sizes(
+        &self,
+        written: &BTreeMap<String, Spanned<Expression>>,
+    ) -> Result<Vec<(String, Expression)>, Problem> {
+        let mut left = Vec::new();
+        for (name, size) in written {
+            let at = At { line: self.line(size), place: format!("sizes.{name}") };
+            left.push((name, self.integer(size.get_ref(), &at)?, at));
+        }
+        let mut all: Vec<(String, Expression)> = Vec::with_capacity(left.len());
+        while !left.is_empty() {
+            let (later, now): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, size, _)| {
+                let mut names = Vec::new();
+                size.names(&mut names);
+                let waits = |name: &str| {
+                    written.contains_key(name) && !all.iter().any(|(known, _)| known == name)
+                };
+                names.into_iter().any(waits)
+            });
+            if let (true, Some((.., at))) = (now.is_empty(), later.first()) {
+                return Err(at.problem("computed of itself", "break the circle of these sizes"));
+            }
+            all.extend(now.into_iter().map(|(name, size, _)| (name.clone(), size)));
+            left = later;
+        }
+        Ok(all)
     }
 
     fn sides(&self, given: &[Expression], at: &At) -> Result<[Expression; 3], Problem> {
@@ -130,7 +169,7 @@ impl Check<'_> {
     ) -> Result<Expression, Problem> {
         let mut names = Vec::new();
         written.names(&mut names);
-        let own = |name: &str| self.sizes.contains_key(name);
+        let own = |name: &str| self.own.iter().any(|known| known == name);
         if let Some((name, constant)) = self.without_meaning(&names) {
             let advice = format!(
                 "it means something to kernels with a {constant} of their own: say which in [constants]"
@@ -207,18 +246,18 @@ impl Check<'_> {
         })
     }
 
+    /// The preset that is named.
+    fn preset(&self, file: &File, presets: Presets<'_>) -> Result<Option<Arc<Preset>>, Problem> {
+        let Some(written) = &file.preset else { return Ok(None) };
+        let name = written.get_ref();
+        let wrong =
+            |advice| Problem::new("preset", quoted(name), advice).at_line(self.line(written));
+        presets(name).map(Some).map_err(wrong)
+    }
+
     /// What the kernels are judged as: each key in place of the preset's, if one is named.
-    fn terms(&self, file: &File) -> Result<Terms, Problem> {
-        let preset = match &file.preset {
-            None => Terms::default(),
-            Some(written) => {
-                let wrong = |error: NoPreset| {
-                    Problem::new("preset", quoted(written.get_ref()), error.to_string())
-                        .at_line(self.line(written))
-                };
-                Preset::named(written.get_ref()).map_err(wrong)?.terms
-            }
-        };
+    fn terms(&self, file: &File, preset: Option<&Preset>) -> Result<Terms, Problem> {
+        let preset = preset.map_or_else(Terms::default, |preset| preset.terms);
         let of_backward = [
             ("formulation", file.formulation.as_ref().map(|key| self.line(key))),
             ("extra_roundings", file.extra_roundings.as_ref().map(|key| self.line(key))),
@@ -229,6 +268,7 @@ impl Check<'_> {
             ("preset", file.preset.as_ref().map(|key| self.line(key))),
             ("convention", file.convention.as_ref().map(|key| self.line(key))),
             ("channels", file.channels.as_ref().map(|key| self.line(key))),
+            ("colors", file.colors.as_ref().map(|key| self.line(key))),
         ];
         let refused = match self.kind {
             KernelKind::RasterizeBackward | KernelKind::Full => Vec::new(),

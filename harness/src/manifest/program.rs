@@ -39,10 +39,12 @@ pub struct Evaluated {
     pub dynamic_shared: u32,
 }
 
-/// All of it follows from the two texts.
+/// All of it follows from the texts.
 impl PartialEq for ManifestKernel {
     fn eq(&self, other: &Self) -> bool {
-        (self.manifest.text(), &self.ptx) == (other.manifest.text(), &other.ptx)
+        let texts = [self.manifest.text(), other.manifest.text()];
+        let presets = [self.manifest.preset(), other.manifest.preset()];
+        texts[0] == texts[1] && presets[0] == presets[1] && self.ptx == other.ptx
     }
 }
 
@@ -294,11 +296,7 @@ impl ForeignProgram for ManifestKernel {
         inputs: &Tensors,
     ) -> Result<Tensors, EngineError> {
         let manifest = &self.manifest;
-        let symbols = if inputs.is_empty() {
-            Symbols::without_a_case(&manifest.sizes)
-        } else {
-            Symbols::of(manifest.kind, inputs, &manifest.sizes)?
-        };
+        let symbols = manifest.symbols(inputs)?;
         let launches = self.evaluate(&symbols)?;
         let (tensors, named) = (Vec::new(), Vec::new());
         let mut arrays = Arrays { kernel: manifest, symbols, inputs, tensors, named };

@@ -225,7 +225,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         (
             "preset = \"gsplat-1.5\"",
             "preset = \"gsplat-0.1\"",
-            "line 3: preset is 'gsplat-0.1': there is no preset 'gsplat-0.1': expected gsplat-1.5",
+            "line 3: preset is 'gsplat-0.1': expected one of gsplat-1.5",
         ),
         (
             "preset = \"gsplat-1.5\"",
@@ -293,6 +293,14 @@ fn a_preset_says_what_a_manifest_does_not() {
     let own = KernelRules { alpha_max: Some(0.5), no_alpha_gradient: true, ..rules };
     assert_eq!((other.rules, other.channels), (own, Some(3)), "the manifest's own keys go before");
     assert_eq!(other.formulation, preset.formulation, "what it leaves out is the preset's");
+    let bright = of("colors = \"not-negative\"");
+    let own = KernelRules { colors_not_negative: true, ..rules };
+    assert_eq!(bright.rules, own, "it takes the maximum itself");
+    let text = GOOD.replace("gsplat-1.5", "brush");
+    let rules = Manifest::parse(&text).expect("it is right").rules;
+    assert!(rules.colors_not_negative, "a preset says so");
+    let text = text.replacen("block = [256]", "colors = \"any\"\nblock = [256]", 1);
+    assert!(!Manifest::parse(&text).expect("it is right").rules.colors_not_negative, "any again");
     let brush = of("formulation = \"brush\"");
     assert_eq!(brush.formulation, "brush".parse().ok(), "in place of the preset's");
 }
@@ -424,6 +432,17 @@ parameter = [{ zeros = { dtype = "u32", shape = ["N"] } }, { u32 = "N" }]
 "#;
 
 #[test]
+fn a_size_is_computed_of_others() {
+    let text = RUN.replacen("N = 40", "N = \"4 * B + A\", A = \"B - 8\", B = 9", 1);
+    let manifest = Manifest::parse(&text).expect("it is right");
+    let names: Vec<_> = manifest.sizes.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["B", "A", "N"], "each behind what it is computed of");
+    let symbols = manifest.symbols(&Tensors::new()).expect("they have values");
+    assert_eq!(symbols.integer("N"), Ok(37));
+    assert_eq!(ran(&text), Ok(()), "an array and a grid of that size");
+}
+
+#[test]
 fn a_kernel_runs_without_a_case() {
     assert_eq!(ran(RUN), Ok(()), "nothing is wrong with it");
     for (from, to, expected) in [
@@ -453,7 +472,17 @@ fn a_kernel_runs_without_a_case() {
             "{ u64 = \"N\" }",
             "takes 2 parameters of 8, 4 bytes, the manifest gives 2 (1 array 8, 2 number 8): parameter 2 has 4 bytes, and number has 8",
         ),
+        (
+            "{ u32 = \"N\" }",
+            "{ f32 = \"N\" }",
+            "2 number 4): parameter 2 is a whole number in the program, and a float here",
+        ),
         (", { u32 = \"N\" }", "", "parameter 2 is not described: add it"),
+        ("N = 40", "N = \"M\", M = \"N + 1\"", "sizes.M is computed of itself: break the circle"),
+        ("N = 40", "N = \"Q\"", "sizes.N is not known: 'Q'"),
+        ("N = 40", "N = 1.5", "sizes.N is 1.5: expected a whole number"),
+        ("N = 40", "N = \"40 / (W - W)\"", "manifest, sizes.N: 'W' is not known here"),
+        ("N = 40", "N = \"1 / (Z - 1)\", Z = 1", "manifest, sizes.N: a division by 0"),
         (
             "{ u32 = \"N\" }",
             "{ u32 = \"N\" }, { null = true }",

@@ -29,7 +29,7 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) buffer: BTreeMap<String, Spanned<Contents>>,
     #[serde(default)]
-    pub(super) sizes: BTreeMap<String, i64>,
+    pub(super) sizes: BTreeMap<String, Spanned<Expression>>,
     pub(super) stage: Option<Spanned<String>>,
     pub(super) preset: Option<Spanned<String>>,
     pub(super) formulation: Option<Spanned<String>>,
@@ -38,6 +38,7 @@ pub(super) struct File {
     pub(super) constants: Option<Spanned<toml::Table>>,
     pub(super) extra_roundings: Option<Spanned<i64>>,
     pub(super) channels: Option<Spanned<i64>>,
+    pub(super) colors: Option<Spanned<String>>,
 }
 
 /// One of several kernels.
@@ -163,6 +164,7 @@ impl File {
             constants,
             alpha_gradient: self.alpha_gradient.as_ref(),
             channels: self.channels.as_ref(),
+            colors: self.colors.as_ref(),
         }
     }
 }

@@ -8,6 +8,7 @@ use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use splatcheck_workloads::layout::array::not_held;
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
+use splatcheck_workloads::presets::Preset;
 use splatcheck_workloads::splat::ColorForms;
 use splatcheck_workloads::splat::comparing;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_in, judged_on_foreign};
@@ -25,18 +26,23 @@ pub enum Language {
     Wgsl,
 }
 
+/// Gives the preset that a manifest names, or says what to do.
+pub type Presets<'p> = &'p dyn Fn(&str) -> Result<Arc<Preset>, String>;
+
 /// A checked manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     pub(super) text: String,
+    /// The text of its preset, where that is a file of the user's.
+    pub(super) preset: Option<String>,
     /// What the kernels do between them.
     pub kind: KernelKind,
     /// The kernels, in the order in which they run.
     pub launches: Vec<Launch>,
     /// What the named buffers hold at first.
     pub buffers: BTreeMap<String, Contents>,
-    /// Its own names for sizes.
-    pub sizes: BTreeMap<String, i64>,
+    /// Its own names for sizes, each computed of those before it and of the case's.
+    pub sizes: Vec<(String, Expression)>,
     /// What its outputs are judged as, where it says so.
     pub formulation: Option<Formulation>,
     /// Roundings of its intermediates, counted in its source.
@@ -223,6 +229,12 @@ impl Manifest {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The text of its preset, where that is a file of the user's.
+    #[must_use]
+    pub fn preset(&self) -> Option<&str> {
+        self.preset.as_deref()
     }
 
     /// The parameters of all launches.

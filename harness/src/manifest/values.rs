@@ -5,13 +5,35 @@ use splatcheck_emulator::mix;
 use splatcheck_gpu::{Data, EngineError, Tensors};
 use splatcheck_reference::splat::Formulation;
 
-use crate::manifest::types::{Contents, Number, Start};
+use crate::manifest::types::{Contents, Manifest, Number, Start};
 use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, KernelKind, Symbols, Tensor,
 };
 
 /// The largest array that a manifest may ask for, bytes.
 pub(super) const LARGEST: u64 = 1 << 30;
+
+impl Manifest {
+    /// What names stand for on a case with these inputs, or without a case, where there are none.
+    ///
+    /// # Errors
+    /// An array that is not there, and a size that has no value.
+    pub fn symbols(&self, inputs: &Tensors) -> Result<Symbols, EngineError> {
+        let mut symbols = match inputs.is_empty() {
+            true => Symbols::default(),
+            false => Symbols::of(self.kind, inputs)?,
+        };
+        for (name, size) in &self.sizes {
+            let no = |error| EngineError::Input(format!("manifest, sizes.{name}: {error}"));
+            // The case's own numbers go before those that take their place without one.
+            if symbols.integer(name).is_err() {
+                let value = whole(size, &symbols).map_err(no)?;
+                symbols.integers.insert(name.clone(), value);
+            }
+        }
+        Ok(symbols)
+    }
+}
 
 /// What is wrong with a manifest on a case, with its place.
 pub(super) fn wrong(line: usize, place: &str, error: impl std::fmt::Display) -> EngineError {

@@ -17,7 +17,6 @@ use splatcheck_gpu::{
 use super::values::outputs;
 use crate::manifest::types::Manifest;
 use plan::Plan;
-use splatcheck_workloads::layout::Symbols;
 
 /// A manifest whose entry points are there and use what it binds.
 #[derive(Debug)]
@@ -63,13 +62,13 @@ impl WgslKernel {
     /// # Errors
     /// [`EngineError::Input`] with the line of the manifest.
     pub fn check_case(&self, inputs: &Tensors) -> Result<(), EngineError> {
-        let symbols = Symbols::of(self.manifest.kind, inputs, &self.manifest.sizes)?;
+        let symbols = self.manifest.symbols(inputs)?;
         Plan::new(self, &symbols, inputs).map(drop)
     }
 
     /// Runs on the inputs of a job.
     fn run(&self, machine: &mut WgslMachine, inputs: &Tensors) -> Result<Tensors, EngineError> {
-        let symbols = Symbols::of(self.manifest.kind, inputs, &self.manifest.sizes)?;
+        let symbols = self.manifest.symbols(inputs)?;
         let plan = Plan::new(self, &symbols, inputs)?;
         let read = match machine {
             WgslMachine::Wgpu(engine) => engine.run_foreign(&self.program, &plan.run)?,

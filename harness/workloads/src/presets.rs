@@ -183,7 +183,15 @@ impl Preset {
     /// # Errors
     /// [`PresetError`].
     pub fn find(name: &str) -> Result<Arc<Self>, PresetError> {
-        let path = Path::new(name);
+        Self::find_beside(name, Path::new(""))
+    }
+
+    /// The same, of a path that begins in a folder.
+    ///
+    /// # Errors
+    /// [`PresetError`].
+    pub fn find_beside(name: &str, folder: &Path) -> Result<Arc<Self>, PresetError> {
+        let path = &folder.join(name);
         let is_toml = path.extension().is_some_and(|extension| extension == "toml");
         if !name.contains(['/', '\\']) && !is_toml {
             return Ok(Arc::new(Self::named(name)?));
@@ -196,7 +204,10 @@ impl Preset {
     }
 
     /// A user's own.
-    fn parse(name: &str, text: String) -> Result<Self, Problem> {
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn parse(name: &str, text: String) -> Result<Self, Problem> {
         Ok(Self { text: Some(text.clone()), ..check::preset(name, &text)? })
     }
 

@@ -1,6 +1,8 @@
 //! Declarations: variables and registers.
 
-use super::{Class, Parsed, Parser, Problem, Register, RegisterCounts, Space, Token, Variable};
+use super::{
+    Class, ParameterKind, Parsed, Parser, Problem, Register, RegisterCounts, Space, Token, Variable,
+};
 
 /// The most bytes of a variable, and of all of a module: what a source says is not taken from a machine's
 /// memory without a limit.
@@ -68,6 +70,16 @@ impl<'a> Scopes<'a> {
     }
 }
 
+/// Bytes of a type that a variable may have.
+fn bytes_of(kind: &str) -> u64 {
+    match kind {
+        ".b8" | ".u8" | ".s8" => 1,
+        ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => 2,
+        ".b64" | ".u64" | ".s64" | ".f64" => 8,
+        _ => 4,
+    }
+}
+
 impl<'a> Parser<'_, 'a> {
     /// `.global .align 4 .b8 name[5] = {1, 2};` and the like.
     pub(super) fn variable(&mut self) -> Parsed<Variable<'a>> {
@@ -100,14 +112,20 @@ impl<'a> Parser<'_, 'a> {
     /// From `.align` to before the semicolon.
     pub(super) fn rest_of_variable(&mut self, space: Space) -> Parsed<Variable<'a>> {
         let mut align = None;
-        let element = loop {
-            match self.word()? {
+        let (element, kind) = loop {
+            let word = self.word()?;
+            match word {
                 ".align" => align = Some(self.integer()?.cast_unsigned()),
                 ".ptr" | ".global" | ".shared" | ".const" | ".local" => {}
-                ".b8" | ".u8" | ".s8" => break 1,
-                ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => break 2,
-                ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => break 4,
-                ".b64" | ".u64" | ".s64" | ".f64" => break 8,
+                ".b8" | ".b16" | ".b32" | ".b64" | ".f16x2" | ".bf16x2" => {
+                    break (bytes_of(word), ParameterKind::Bits);
+                }
+                ".u8" | ".s8" | ".u16" | ".s16" | ".u32" | ".s32" | ".u64" | ".s64" => {
+                    break (bytes_of(word), ParameterKind::Whole);
+                }
+                ".f16" | ".bf16" | ".f32" | ".f64" => {
+                    break (bytes_of(word), ParameterKind::Float);
+                }
                 other => {
                     self.at -= 1;
                     return Err(Problem::outside(self.line(), other));
@@ -133,7 +151,7 @@ impl<'a> Parser<'_, 'a> {
             self.expect(']')?;
         }
         let initial = if self.eat('=') { self.initializer(element, size)? } else { Vec::new() };
-        Ok(Variable { name, space, size, align, dynamic: false, initial })
+        Ok(Variable { name, space, size, align, kind, dynamic: false, initial })
     }
 
     /// What a parameter points to, as newer compilers write it: `.ptr .global .align 1` (PTX ISA, "Kernel

@@ -6,7 +6,7 @@ use super::*;
 use crate::cli::check::CheckPlan;
 use crate::cli::command::ProgramArgs;
 use crate::cli::exit::one_line;
-use crate::cli::options::{ConventionName, Subject};
+use crate::cli::options::{ConventionName, ReadingArgs, Subject};
 use crate::cli::output::OutputArgs;
 use crate::cli::replay::ReplayArgs;
 use splatcheck_judge::engines::{Discovery, Driver, EngineSpec, Found, Identity};
@@ -143,6 +143,7 @@ fn replay_and_render_check_their_files() {
         ply: file.clone(),
         cameras: file,
         camera: None,
+        reading: ReadingArgs::default(),
         output: folder.path().join("image.jpg"),
         convention: ConventionName::Gsplat,
     };

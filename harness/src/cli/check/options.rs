@@ -13,9 +13,7 @@ use crate::cli::command::{CommandArgs, CommandPlan, seconds};
 use crate::cli::exit::CliError;
 use crate::cli::expect::ExpectArgs;
 use crate::cli::gate::{GateArgs, GatePlan};
-use crate::cli::options::{
-    ConventionName, SceneArgs, Subject, Workloads, parse_workloads, resolve_scene, under,
-};
+use crate::cli::options::{ConventionName, SceneArgs, Subject, Workloads, parse_workloads, under};
 use crate::cli::output::OutputArgs;
 use crate::cli::paths;
 use crate::cli::schedule::ScheduleArgs;
@@ -264,10 +262,8 @@ impl SelfCheckArgs {
 impl JudgedOn {
     /// The plan that nothing judges yet.
     fn resolve(self, workload: &Arc<dyn Workload>, cases: u32) -> Result<CheckPlan, CliError> {
-        let subject = match (self.scene, self.case) {
-            (SceneArgs { ply: Some(ply), cameras: Some(cameras), camera }, _) => {
-                Subject::Scene(resolve_scene(&ply, &cameras, camera)?)
-            }
+        let subject = match (self.scene.resolve()?, self.case) {
+            (Some(scene), _) => Subject::Scene(scene),
             (_, Some(case)) => {
                 paths::expect_extension("--case", &case, &EXTENSIONS)?;
                 Subject::Case(paths::readable_file("--case", &case)?)

@@ -43,17 +43,18 @@ pub(super) fn run(
     let not_compared = command.promise.contract.not_compared();
     let about: Vec<_> = iter::once(command.to_string())
         .chain(plan.repeats.as_ref().map(expect::described))
+        .chain(cases.said.notes.iter().cloned())
         .collect();
     let notes: Vec<_> = judged.others.into_iter().chain(command.not_for.lines()).collect();
     // The files have fields of their own for these.
     let mut told = about.clone();
     told.extend(not_compared.iter().map(|what| format!("NOT COMPARED: {what}")));
     let mut left_out = notes.clone();
-    left_out.extend(cases.blind.iter().map(|why| format!("NOT EXERCISED: {why}")));
+    left_out.extend(cases.said.blind.iter().map(|why| format!("NOT EXERCISED: {why}")));
     let report = Report { about: &told, notes: &left_out, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
     let gaps = all_blind(cases.all().filter(|case| command.takes(case))).into_iter().collect();
-    let not_exercised = cases.blind.clone();
+    let not_exercised = cases.said.blind.clone();
     let evidence = Evidence { gaps, not_exercised, not_compared, ..Evidence::new(&reports, &[]) };
     let gate = plan.gate.clone().of(provenance::of_program(&command, plan.subject.seed()));
     gate.told(&about, &notes).conclude(&evidence, &files, out)

@@ -30,7 +30,8 @@ pub struct DrawnArgs {
     /// In which orders the machine runs.
     #[command(flatten)]
     pub order: ScheduleArgs,
-    /// What ends a run: with 'races=off' a data race does not, with 'inputs=off' a write to an input does not
+    /// What ends a run: with 'races=off' a data race does not, with 'inputs=off' a write to an input does not, with
+    /// 'bounds=off' an access of global memory out of bounds does not
     #[arg(long, value_name = "WHAT=off")]
     pub observe: Option<Observe>,
     /// Give a launch up as one that never ends after this time, in seconds of the processor's time

@@ -13,7 +13,7 @@ use super::PtxPlan;
 use crate::cli::exit::{CliError, Outcome};
 use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};
-use crate::manifest::{Manifest, Symbols};
+use crate::manifest::Manifest;
 use crate::user_kernel::{self, Observe, UserProgram};
 use splatcheck_judge::campaign::Place;
 use splatcheck_judge::engines::Emulation;
@@ -89,11 +89,12 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
         let more = count_of(left_out, "more run", "more runs");
         writeln!(out, "NOT EXERCISED: {more}, since the kernel did not end in one")?;
     }
-    let Observe { races, inputs } = plan.kernel.observe;
+    let Observe { races, inputs, bounds } = plan.kernel.observe;
     let races = if races { "races, " } else { "" };
     let inputs = if inputs { "writes to inputs, " } else { "" };
+    let bounds = if bounds { ", bounds" } else { "" };
     let about = format!(
-        "observing {} of {}: {races}{inputs}barriers, masks, values never written, bounds; no oracle",
+        "observing {} of {}: {races}{inputs}barriers, masks, values never written{bounds}; no oracle",
         plan.kernel,
         plan.file.display()
     );
@@ -189,11 +190,7 @@ fn one(
 
 /// Warp instructions of a launch: as for a judged run, by the largest size that there is.
 fn budget(inputs: &Tensors, manifest: &Manifest) -> Result<u64, CliError> {
-    let sizes = &manifest.sizes;
-    let symbols = match inputs.is_empty() {
-        true => Symbols::without_a_case(sizes),
-        false => Symbols::of(manifest.kind, inputs, sizes).map_err(CliError::of)?,
-    };
+    let symbols = manifest.symbols(inputs).map_err(CliError::of)?;
     Ok(user_kernel::budget(u64::try_from(symbols.largest()).unwrap_or(0)))
 }
 

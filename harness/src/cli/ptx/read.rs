@@ -6,10 +6,11 @@ use splatcheck_gpu::emulator::{Interface, OwnKernel, OwnKernelError};
 use splatcheck_gpu::{Setting, Stage};
 
 use crate::cli::compiler::Compiler;
-use crate::cli::exit::CliError;
+use crate::cli::exit::{CliError, one_line};
 use crate::cli::{formulation, paths};
 use crate::manifest::{Manifest, ManifestKernel};
 use crate::user_kernel::UserKernel;
+use splatcheck_workloads::presets::Preset;
 
 /// Reads a user's kernel that fits one of the `interfaces`, of which the first is the likeliest.
 /// `option` is what the file was given as.
@@ -52,7 +53,11 @@ pub(in crate::cli) fn read_manifest(
 ) -> Result<UserKernel, CliError> {
     let ptx = compiler.text("ptx", file)?;
     let written = paths::program("--manifest", manifest, "a manifest")?;
-    let parsed = Manifest::parse(&written);
+    let folder = manifest.parent().unwrap_or(Path::new(""));
+    let preset = |name: &str| {
+        Preset::find_beside(name, folder).map_err(|error| one_line(&CliError::of(error)))
+    };
+    let parsed = Manifest::parse_with(&written, &preset);
     let parsed = parsed.map_err(|problem| CliError::of(problem.in_file(manifest)))?;
     let kernel = ManifestKernel::new(parsed, ptx);
     let names = format!("{} with {}", file.display(), manifest.display());

@@ -10,9 +10,9 @@ use super::scenes::{self, Scene};
 use crate::cli::case::read_splats;
 use crate::cli::contender::named_or_one;
 use crate::cli::exit::CliError;
-use crate::cli::options::{ConventionName, SceneArgs, resolve_scene};
+use crate::cli::options::{ConventionName, SceneArgs};
 use crate::cli::paths;
-use crate::cli::scene::scene_cases;
+use crate::cli::scene::{Said, scene_cases};
 use crate::cli::sight::is_seen;
 use crate::cli::traffic::options::check_price;
 use crate::cli::train::options::{reductions, within};
@@ -76,8 +76,8 @@ pub struct SweepArgs {
 #[derive(Debug)]
 pub struct SweepPlan {
     pub(super) scenes: Vec<Scene>,
-    /// Cameras that see nothing, each in a sentence.
-    pub(super) blind: Vec<String>,
+    /// What a person should know of a trained scene.
+    pub(super) said: Said,
     pub(super) engines: Vec<Found>,
     /// Whether engines were asked for and none is here.
     pub(super) no_engine: bool,
@@ -137,10 +137,10 @@ impl SweepArgs {
         let json = file("--json", self.json.as_ref(), "json")?;
         let csv = file("--csv", self.csv.as_ref(), "csv")?;
         let svg = file("--plot", self.plot.as_ref(), "svg")?;
-        let (scenes, blind) = self.scenes()?;
+        let (scenes, said) = self.scenes()?;
         let plan = SweepPlan {
             scenes,
-            blind,
+            said,
             no_engine: engines.is_empty() && !self.counts_alone(),
             engines,
             reductions: wanted,
@@ -164,18 +164,17 @@ impl SweepArgs {
         Ok(plan)
     }
 
-    /// The scenes, and the cameras that see nothing.
-    fn scenes(&self) -> Result<(Vec<Scene>, Vec<String>), CliError> {
-        if let (Some(ply), Some(cameras)) = (&self.scene.ply, &self.scene.cameras) {
-            let scene = resolve_scene(ply, cameras, self.scene.camera.clone())?;
+    /// The scenes, and what a person should know of them.
+    fn scenes(&self) -> Result<(Vec<Scene>, Said), CliError> {
+        if let Some(scene) = self.scene.resolve()? {
             let scene = scene_cases(&scene, &self.convention.convention())?;
-            return Ok((scenes::of_cases(scene.cases)?, scene.blind));
+            return Ok((scenes::of_cases(scene.cases)?, scene.said));
         }
-        let Some(file) = &self.case else { return Ok((scenes::always_there()?, Vec::new())) };
+        let Some(file) = &self.case else { return Ok((scenes::always_there()?, Said::default())) };
         is_a_case(file)?;
         let case = read_splats(&paths::readable_file("", file)?, None)?;
         is_seen(&case)?;
-        Ok((scenes::of_cases(vec![case])?, Vec::new()))
+        Ok((scenes::of_cases(vec![case])?, Said::default()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::exit::CliError;
-use crate::cli::options::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
+use crate::cli::options::{ConventionName, SceneArgs, ScenePlan};
 use crate::cli::paths;
 use splatcheck_judge::io::read;
 use splatcheck_judge::scatter_step::check_lane_width;
@@ -68,9 +68,8 @@ impl TrafficArgs {
     /// # Errors
     /// The first that cannot be followed.
     pub fn resolve(self) -> Result<TrafficPlan, CliError> {
-        let SceneArgs { ply, cameras, camera } = self.scene;
-        let source = match (ply.zip(cameras), &self.image) {
-            (Some((ply, cameras)), _) => Source::Scene(resolve_scene(&ply, &cameras, camera)?),
+        let source = match (self.scene.resolve()?, &self.image) {
+            (Some(scene), _) => Source::Scene(scene),
             (None, Some(file)) => Source::Image(size_of(file)?),
             (None, None) => Source::Uniform,
         };

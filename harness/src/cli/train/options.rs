@@ -10,9 +10,9 @@ use splatcheck_reference::splat::Convention;
 use crate::cli::case::read_splats;
 use crate::cli::contender::named_or_one;
 use crate::cli::exit::CliError;
-use crate::cli::options::{SceneArgs, resolve_scene};
+use crate::cli::options::SceneArgs;
 use crate::cli::paths;
-use crate::cli::scene::{SceneCases, scene_cases};
+use crate::cli::scene::{Said, SceneCases, scene_cases};
 use crate::cli::sight::is_seen;
 use splatcheck_judge::engines::{Discovery, Found};
 use splatcheck_workloads::train::loss::Loss;
@@ -88,8 +88,8 @@ pub struct TrainArgs {
 pub struct TrainPlan {
     pub(super) name: String,
     pub(super) target: Target,
-    /// Cameras that see nothing, each in a sentence.
-    pub(super) blind: Vec<String>,
+    /// What a person should know of a trained scene.
+    pub(super) said: Said,
     pub(super) gaussians: usize,
     pub(super) steps: usize,
     pub(super) engines: Vec<Found>,
@@ -140,11 +140,11 @@ impl TrainArgs {
         let json = self.json.as_deref().map(|file| paths::writable_file("--json", file, "json"));
         let plot = self.plot.as_deref().map(|file| paths::writable_file("--plot", file, "svg"));
         let (json, plot) = (json.transpose()?, plot.transpose()?);
-        let (name, target, blind) = self.read()?;
+        let (name, target, said) = self.read()?;
         let plan = TrainPlan {
             name,
             target,
-            blind,
+            said,
             gaussians: self.gaussians,
             steps: self.steps,
             engines,
@@ -169,18 +169,17 @@ impl TrainArgs {
         Ok(plan)
     }
 
-    /// What the target is called, the target, and the cameras that see nothing.
-    fn read(&self) -> Result<(String, Target, Vec<String>), CliError> {
+    /// What the target is called, the target, and what a person should know of it.
+    fn read(&self) -> Result<(String, Target, Said), CliError> {
         let named =
             |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let not = |file: &Path, error| CliError::caused(file.display().to_string(), error);
-        if let (Some(ply), Some(cameras)) = (&self.scene.ply, &self.scene.cameras) {
-            let scene = resolve_scene(ply, cameras, self.scene.camera.clone())?;
-            let convention = Convention::inria();
-            let SceneCases { cases, blind } = scene_cases(&scene, &convention)?;
+        if let Some(scene) = self.scene.resolve()? {
+            let SceneCases { cases, said } = scene_cases(&scene, &Convention::inria())?;
             let scenes: Vec<_> = cases.iter().map(|case| &case.scene).collect();
-            let target = Target::of_scenes(&scenes, convention, self.size);
-            return Ok((named(ply), target.map_err(|error| not(ply, error))?, blind));
+            let ply = &scene.ply;
+            let target = Target::of_scenes(&scenes, cases[0].convention, self.size);
+            return Ok((named(ply), target.map_err(|error| not(ply, error))?, said));
         }
         let Some(file) = &self.target else {
             return Err(CliError::new("TARGET: a picture (.png) or a case is needed"));
@@ -198,7 +197,7 @@ impl TrainArgs {
             let target = Target::of_scenes(&[&case.scene], case.convention, self.size);
             target.map_err(|error| not(&file, error))?
         };
-        Ok((named(&file), target, Vec::new()))
+        Ok((named(&file), target, Said::default()))
     }
 }
 

@@ -101,22 +101,12 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Only the manifest's own sizes: there is no case.
-    #[must_use]
-    pub fn without_a_case(sizes: &BTreeMap<String, i64>) -> Self {
-        Self { integers: sizes.clone(), ..Self::default() }
-    }
-
-    /// Those of a case for a kernel, and the manifest's own sizes.
+    /// Those of a case for a kernel.
     ///
     /// # Errors
     /// [`TensorError`] for an array that is not there.
-    pub fn of(
-        kind: KernelKind,
-        inputs: &Tensors,
-        sizes: &BTreeMap<String, i64>,
-    ) -> Result<Self, TensorError> {
-        let own = Self { integers: sizes.clone(), ..Self::default() };
+    pub fn of(kind: KernelKind, inputs: &Tensors) -> Result<Self, TensorError> {
+        let own = Self::default();
         match kind {
             KernelKind::Project | KernelKind::ProjectBackward => own.of_projection(inputs),
             KernelKind::ProjectOnImage | KernelKind::ProjectOnImageBackward => {

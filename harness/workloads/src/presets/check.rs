@@ -36,7 +36,6 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
     let mut terms = file.terms(constants.as_ref()).over(text, Terms::default())?;
     let check = Check { text, formulation: terms.formulation.unwrap_or_default() };
     terms.rules.parameters = check.parameters(&file.parameters)?;
-    terms.rules.colors_not_negative = check.word("colors", file.colors.as_ref(), "not-negative")?;
     let mut levels = BTreeMap::new();
     for (level, written) in check.tables(&file)? {
         levels.insert(level, check.level(level, written.get_ref())?);
@@ -138,23 +137,6 @@ impl Check<'_> {
             self.at("model", written).problem(&quoted(name), format!("expected one of {all}"))
         };
         found.map(Some).ok_or_else(unknown)
-    }
-
-    /// Whether a key is given, which has one value.
-    fn word(
-        &self,
-        key: &str,
-        given: Option<&Spanned<String>>,
-        word: &str,
-    ) -> Result<bool, Problem> {
-        match given {
-            None => Ok(false),
-            Some(given) if given.get_ref() == word => Ok(true),
-            Some(given) => {
-                let advice = format!("expected '{word}', or leave it out");
-                Err(self.at(key, given).problem(&quoted(given.get_ref()), advice))
-            }
-        }
     }
 
     /// Harmonics have 3 channels: no case is for a kernel that takes them alone and has another number.

@@ -52,6 +52,8 @@ pub struct WrittenTerms<'w> {
     pub alpha_gradient: Option<&'w Spanned<String>>,
     /// `channels`.
     pub channels: Option<&'w Spanned<i64>>,
+    /// `colors`.
+    pub colors: Option<&'w Spanned<String>>,
 }
 
 /// The constants of a convention, as a table of a text has them.
@@ -147,6 +149,16 @@ impl WrittenTerms<'_> {
                 other => {
                     let advice = "expected 'none' or 'included'";
                     return Err(wrong(text, "alpha_gradient", written, quoted(other), advice));
+                }
+            };
+        }
+        if let Some(written) = self.colors {
+            rules.colors_not_negative = match written.get_ref().as_str() {
+                "not-negative" => true,
+                "any" => false,
+                other => {
+                    let advice = "expected 'not-negative' or 'any'";
+                    return Err(wrong(text, "colors", written, quoted(other), advice));
                 }
             };
         }

@@ -158,7 +158,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
             "without = { all = \"x\" }\n[raster]",
             "without is 'all': there is no level 'all'",
         ),
-        ("[raster]", "colors = \"any\"\n[raster]", "colors is 'any': expected 'not-negative'"),
+        ("[raster]", "colors = \"all\"\n[raster]", "colors is 'all': expected 'not-negative'"),
         (
             "formulation =",
             "constants = { clamp_gradient = \"no\" }\nformulation =",

@@ -86,6 +86,7 @@ impl File {
             constants,
             alpha_gradient: self.alpha_gradient.as_ref(),
             channels: self.channels.as_ref(),
+            colors: self.colors.as_ref(),
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! | module | file | direction |
 //! |---|---|---|
-//! | [`ply`] | trained 3DGS scene, `.ply` | read |
-//! | [`cameras`] | `NAME.cameras.json` | read |
+//! | [`ply`] | trained scene, `.ply` | read |
+//! | [`cameras`] | `NAME.cameras.json`, and what 3DGS, nerfstudio and COLMAP write | read |
 //! | [`case_file`] | one case, `.safetensors` | read and write, exact bits |
 //! | [`corpus`] | one small case as text, `.toml` | read, exact bits |
 //! | [`result_file`] | images and gradients of one case, `.safetensors` | write |
@@ -26,4 +26,5 @@ pub mod result_file;
 mod samples;
 pub mod validate;
 
+pub use overrides::convention_with;
 pub use validate::validate;

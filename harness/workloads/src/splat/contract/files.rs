@@ -53,7 +53,7 @@ impl Form for Contract {
                 self.encode(inputs, inputs)
             }
             (Level::Project | Level::ProjectBackward | Level::Of(_), Some(interface)) => {
-                let symbols = Symbols::of(self.level.into(), inputs, &BTreeMap::new());
+                let symbols = Symbols::of(self.level.into(), inputs);
                 let given = interface.given(inputs, &symbols.map_err(no_input)?)?;
                 self.encode_given(self.metadata(inputs), given)
             }
@@ -63,8 +63,7 @@ impl Form for Contract {
             }
             (Level::Raster, Some(interface)) => {
                 let all = raster_arrays(inputs).map_err(no_input)?;
-                let symbols = Symbols::of(KernelKind::RasterizeBackward, &all, &BTreeMap::new())
-                    .map_err(no_input)?;
+                let symbols = Symbols::of(KernelKind::RasterizeBackward, &all).map_err(no_input)?;
                 let given = interface.given(&all, &symbols)?;
                 self.encode_given(self.metadata(inputs), given)
             }

@@ -22,6 +22,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use self::mutate::{Random, Tensor};
+use super::ply::Invalid;
 use super::{case_file, ply, samples};
 use splatcheck_reference::splat::scene::{Colors, Scene};
 
@@ -123,6 +124,10 @@ fn ply_bytes(seed: u64) -> Vec<u8> {
         "ply\nformat binary_little_endian 1.0\nelement vertex {count}\n{properties}end_header\n"
     );
     let mut numbers = 0.5_f32.to_le_bytes().repeat(names.len() * count);
+    if random.below(3) == 0 {
+        header = header.replace("binary_little_endian", "ascii");
+        numbers = ("0.5 ".repeat(names.len()) + "\n").repeat(count).into_bytes();
+    }
     for _ in 0..random.below(3) {
         mutate::header(&mut header, &mut random);
     }
@@ -174,7 +179,7 @@ fn hostile_case_files() {
 fn hostile_ply_files() {
     let valid = campaign(".ply files", |seed| {
         let bytes = ply_bytes(seed);
-        match bounded(&bytes, seed, ply::parse) {
+        match bounded(&bytes, seed, |bytes| ply::parse(bytes, Invalid::Dropped)) {
             Ok(_) => true,
             Err(problem) => {
                 let line = problem.to_string();
@@ -208,7 +213,8 @@ fn small_files_that_claim_much_are_refused_at_once() {
                 "ply\nformat binary_little_endian 1.0\nelement vertex {count}\n{properties}\
                  end_header\n"
             );
-            let refused = bounded(text.as_bytes(), 0, |bytes| ply::parse(bytes).is_err());
+            let refused =
+                bounded(text.as_bytes(), 0, |bytes| ply::parse(bytes, Invalid::Refused).is_err());
             assert!(refused, "{count} vertices of '{properties}'");
         }
     }
@@ -241,5 +247,8 @@ fn the_most_wasteful_headers_stay_within_the_factor() {
     let properties: String = (0..many).map(|i| format!("property char {i}\n")).collect();
     let text =
         format!("ply\nformat binary_little_endian 1.0\nelement vertex 0\n{properties}end_header\n");
-    assert!(bounded(text.as_bytes(), 0, |bytes| ply::parse(bytes).is_err()), "no 3DGS vertex");
+    assert!(
+        bounded(text.as_bytes(), 0, |bytes| ply::parse(bytes, Invalid::Refused).is_err()),
+        "no 3DGS vertex"
+    );
 }

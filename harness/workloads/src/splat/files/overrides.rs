@@ -143,6 +143,22 @@ pub(in crate::splat) fn set(c: &mut Convention, key: &str, text: &str) -> Result
     Ok(())
 }
 
+/// A convention with other values of some fields, each with its text.
+///
+/// # Errors
+/// A field that is none, or a value that is none of it.
+pub fn convention_with(
+    convention: &Convention,
+    settings: &[(String, String)],
+) -> Result<Convention, Problem> {
+    let mut changed = *convention;
+    for (key, text) in settings {
+        set(&mut changed, key, text)?;
+    }
+    check(&changed)?;
+    Ok(changed)
+}
+
 /// What to do about a key that is none.
 pub(super) fn unknown_key_advice() -> String {
     format!("remove it; a convention is changed by {}", KEYS.join(", "))

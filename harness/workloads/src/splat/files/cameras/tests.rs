@@ -1,6 +1,10 @@
 use serde_json::json;
+use splatcheck_reference::splat::camera::Camera;
 
 use super::*;
+
+mod colmap;
+mod foreign;
 
 fn document() -> Value {
     json!({"scene": "s", "near": 0.01, "cameras": [{
@@ -64,7 +68,7 @@ fn names_what_is_wrong_with_the_matrix() {
         (set(1, 3, 1e39), "camera 'fit' world_to_camera[1][3] is 1e+39: expected a number"),
         (
             message(|c| c["world_to_camera"][2] = json!([1, 0, 0])),
-            "camera 'fit' world_to_camera[2] is a list of 3: expected 4 rows of 4 numbers",
+            "camera 'fit' world_to_camera[2] is a list of 3: expected 4 numbers",
         ),
         (
             message(|c| c["world_to_camera"] = json!("I")),
@@ -81,7 +85,10 @@ fn refuses_other_documents() {
     for (text, start) in [
         ("", "the JSON is not readable (EOF"),
         ("{", "the JSON is not readable (EOF"),
-        ("[]", "cameras is missing: expected a list"),
+        ("[]", "cameras is empty: give at least one"),
+        ("{}", "cameras is missing: expected {\"cameras\": [...]}, the cameras.json of 3DGS"),
+        ("3", "cameras is missing: expected"),
+        (r#"{"frames": 3}"#, "frames is not a list: expected a list of frames"),
         (r#"{"cameras": []}"#, "cameras is empty: give at least one"),
         (r#"{"cameras": 1e999}"#, "the JSON is not readable (number out of range"),
     ] {
