@@ -5,6 +5,7 @@ extern crate self as my_kernel;
 
 #[cfg(target_os = "linux")]
 mod action;
+mod bad_apple;
 mod chain;
 mod command;
 mod command_protocol;

@@ -16,6 +16,8 @@ use serde::Serialize;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::Setting;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_judge::engines::drivers::EMULATOR;
+use splatcheck_judge::io::Unread;
 use std::collections::BTreeSet;
 
 /// What one kernel of a mutant came to.
@@ -74,22 +76,21 @@ struct Kill<'t> {
 
 /// The rates of CUDA's mutants on the emulator. `progress` hears of every kernel.
 ///
-/// # Errors
-/// [`EngineError`] for PTX that is none, and for a defect of the emulator.
+/// A kernel that is no PTX does not stand in the way of the others.
 pub fn rates(
     mutants: &[Mutant],
     classes: &[Class],
     seeds: u32,
     progress: &(dyn Fn() + Sync),
-) -> Result<Vec<Rate>, EngineError> {
+) -> (Vec<Rate>, Unread) {
     let subjects = subjects(mutants, Language::Cuda);
     let wrong: Vec<_> = subjects.iter().filter(|subject| subject.mutant.is_some()).collect();
     let rates = wrong.into_par_iter().map(|subject| {
         let rate = rate(subject, classes, seeds);
         progress();
-        rate
+        rate.map_err(|error| subject.failed(EMULATOR, &error))
     });
-    rates.collect()
+    Unread::sort(rates.collect::<Vec<_>>().into_iter())
 }
 
 /// Draws the conclusions.

@@ -416,6 +416,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
         plan,
         cases: record.campaign.cases,
         shard: record.shard,
+        absent: Vec::new(),
         reached: record.reached,
         not_drawn: record.not_drawn,
         missing: record.missing,
