@@ -42,6 +42,8 @@ mod report;
 mod robust;
 mod rust_kernel;
 mod stopped;
+#[cfg(target_os = "linux")]
+mod surroundings;
 mod sweep;
 mod threads;
 mod traffic;
