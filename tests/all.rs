@@ -14,6 +14,7 @@ mod coverage;
 mod dealing;
 mod diagnosis;
 mod doors;
+mod endless;
 mod exit_codes;
 mod formulations;
 mod fuzzing;
