@@ -20,7 +20,7 @@ use splatcheck_judge::campaign::Place;
 use splatcheck_judge::engines::Emulation;
 use splatcheck_judge::gate::{Evidence, MISUSE, NO_MISUSE, sarif};
 use splatcheck_judge::threads::Pool;
-use splatcheck_judge::words::{count, count_of};
+use splatcheck_judge::words::{count, count_of, shown_path};
 use splatcheck_judge::workload::views;
 
 /// What a kernel runs on.
@@ -96,7 +96,7 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
     let about = format!(
         "observing {} of {}: {races}{inputs}barriers, masks, values never written, bounds; no oracle",
         plan.kernel,
-        plan.file.display()
+        shown_path(&plan.file)
     );
     writeln!(out, "{about}")?;
     for one in &seen {

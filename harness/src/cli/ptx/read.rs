@@ -10,6 +10,7 @@ use crate::cli::exit::CliError;
 use crate::cli::{formulation, paths};
 use crate::manifest::{Manifest, ManifestKernel};
 use crate::user_kernel::UserKernel;
+use splatcheck_judge::words;
 
 /// Reads a user's kernel that fits one of the `interfaces`, of which the first is the likeliest.
 /// `option` is what the file was given as.
@@ -74,5 +75,5 @@ pub fn heading(
             ", bounds for sums in any order (--reduction NAME gives tighter ones)".to_owned()
         }
     };
-    format!("{stage} is {entry} of {}{sums}", file.display())
+    format!("{stage} is {entry} of {}{sums}", words::shown_path(file))
 }
