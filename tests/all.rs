@@ -5,6 +5,7 @@ extern crate self as my_kernel;
 
 #[cfg(target_os = "linux")]
 mod action;
+mod bad_apple;
 mod chain;
 mod command;
 mod command_protocol;
@@ -13,6 +14,7 @@ mod coverage;
 mod dealing;
 mod diagnosis;
 mod doors;
+mod endless;
 mod exit_codes;
 mod formulations;
 mod fuzzing;
@@ -46,6 +48,8 @@ mod robust;
 mod rust_kernel;
 mod scenes;
 mod stopped;
+#[cfg(target_os = "linux")]
+mod surroundings;
 mod sweep;
 mod threads;
 mod traffic;

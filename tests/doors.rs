@@ -182,3 +182,87 @@ fn a_run_whose_verdict_denies_its_findings_is_refused() {
         assert!(!here.join("lie.html").exists(), "{number}: no page");
     }
 }
+
+/// The same of a campaign's folder, also as a part of `merge`.
+#[test]
+fn a_campaign_whose_rows_deny_its_findings_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let made = say(here, &["fuzz", "--engine", "emulator", "--cases", "1", "--out", "part"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let result = here.join("part/result.json");
+    let right = fs::read_to_string(&result).expect("written");
+    assert!(right.contains("\"runs\":{\"agree\":"), "{right}");
+    let lie = right.replacen("\"runs\":{\"agree\":", "\"runs\":{\"disagree\":", 1);
+    fs::write(&result, lie).expect("written");
+    for words in [&["report", "part", "-o", "a.html"][..], &["merge", "part", "-o", "whole"]] {
+        let said = say(here, words);
+        assert_eq!(said.code, Some(2), "{words:?}: {said:?}");
+        let denied = said.err.contains("runs that disagree beside 0 findings");
+        assert!(denied && said.err.contains("result.json"), "{words:?}: {said:?}");
+    }
+    assert!(!here.join("a.html").exists() && !here.join("whole").exists(), "nothing is written");
+}
+
+/// Names that are no control characters but words of a format: of a case, and of a program's file.
+#[test]
+fn names_are_text_in_every_file_for_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let at = |path: &str| root().join(path).display().to_string();
+    let name = "a<script>alert(1)<_script>|`@x&\"']]>(http:x) ::error::q";
+    let case = format!("{name}.toml");
+    fs::copy(at("corpora/splat/tile-corner.toml"), here.join(&case)).expect("copied");
+    let ptx = "k\u{1b}[2J<script>|`&\n::error::\u{202e}.ptx";
+    fs::copy(at("gpu/tests/kernels/gsplat_backward_broken.ptx"), here.join(ptx)).expect("copied");
+    let manifest = at("gpu/tests/kernels/gsplat_backward.toml");
+    let words = ["ptx", ptx, "--manifest", &manifest, "--case", &case, "--junit", "a.xml"];
+    let files = ["--sarif", "a.sarif", "--json", "a.json", "--step-summary", "a.md"];
+    let said = say(here, &[&words[..], &files].concat());
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let read = |file: &str| fs::read_to_string(here.join(file)).expect("written");
+    is_plain("what is printed", &(said.out.clone() + &said.err));
+    let command = |text: &str| text.lines().any(|line| line.trim_start().starts_with("::"));
+    assert!(!command(&said.out), "no line is a command of GitHub's: {}", said.out);
+    let (xml, page) = (read("a.xml"), read("a.md"));
+    is_plain("JUnit", &xml);
+    is_plain("Markdown", &page);
+    assert!(!xml.contains("<script") && xml.contains("&lt;script"), "{xml}");
+    // Outside of a block of text nothing of a name is a tag, a link or a cell.
+    let prose = page.split("```").step_by(2).collect::<String>();
+    for mark in ["<script", "](http", "|`"] {
+        let bare = prose.match_indices(mark).any(|(from, _)| !prose[..from].ends_with('\\'));
+        assert!(!bare, "{mark}: {page}");
+    }
+    assert!(!command(&page), "{page}");
+    for file in ["a.json", "a.sarif"] {
+        let value: serde_json::Value = serde_json::from_str(&read(file)).expect("JSON");
+        assert!(value.to_string().contains("<_script>"), "{file} has the name as it is");
+    }
+    let sarif: serde_json::Value = serde_json::from_str(&read("a.sarif")).expect("JSON");
+    for result in sarif["runs"][0]["results"].as_array().expect("results") {
+        is_plain("SARIF", result["message"]["text"].as_str().expect("a message"));
+    }
+}
+
+/// A camera's name in the picture of `sweep`, which is XML.
+#[test]
+fn a_camera_s_name_is_text_in_a_picture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    fs::write(here.join("scene.ply"), splatcheck_tests::small_ply()).expect("written");
+    let pose = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]];
+    let cameras = serde_json::json!({"cameras": [{
+        "name": hostile(), "width": 16, "height": 16, "fx": 10, "fy": 10, "cx": 8, "cy": 8,
+        "world_to_camera": pose
+    }]});
+    fs::write(here.join("cameras.json"), cameras.to_string()).expect("written");
+    let words = ["sweep", "--ply", "scene.ply", "--cameras", "cameras.json", "-o", "a.svg"];
+    let said = say(here, &words);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    is_plain("what is printed", &(said.out + &said.err));
+    let picture = fs::read_to_string(here.join("a.svg")).expect("written");
+    is_plain("the picture", &picture);
+    assert!(!picture.contains("</script") && picture.contains("&lt;/script&gt;"), "{picture}");
+    assert!(picture.len() < 1 << 20, "{} bytes", picture.len());
+}

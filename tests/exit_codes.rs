@@ -306,6 +306,30 @@ done"#
     }
 }
 
+/// To read it again would be to wait for ever, or to read without end.
+#[test]
+#[cfg(unix)]
+fn a_program_that_replaces_its_own_input_is_at_fault() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    for make in ["mkfifo", "ln -s /dev/zero", "mkdir", "true"] {
+        let script = format!(
+            r#"while read -r line; do
+id=$(echo "$line" | sed 's/.*"id": *\([0-9]*\).*/\1/')
+input=$(echo "$line" | sed 's/.*"input": *"\([^"]*\)".*/\1/')
+output=$(echo "$line" | sed 's/.*"output": *"\([^"]*\)".*/\1/')
+cp "$input" "$output"; rm "$input"; {make} "$input"
+echo "{{\"id\": $id, \"ok\": true}}"
+done"#
+        );
+        fs::write(folder.path().join("k.sh"), script).expect("written");
+        let words = ["check", "--command", "sh k.sh", "--timeout", "10", "--case", &case];
+        let said = say(folder.path(), &words);
+        assert_eq!(said.code, Some(1), "{make}: {said:?}");
+        assert!(said.out.contains("the program changed its input file"), "{make}: {said:?}");
+    }
+}
+
 /// The page names what the tests above hold, and the summary leads to it.
 #[test]
 fn the_page_has_every_code() {

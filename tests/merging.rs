@@ -203,7 +203,32 @@ fn parts_that_are_not_the_whole_are_refused() {
     let other = around.path().join("other");
     fuzz(Defect::None, "2/3", 6, &other);
     refused(&[one, &other, three], &["different campaigns", "seed 5", "seed 6"]);
-    refused(&[one, &around.path().join("nowhere"), three], &["nowhere", "cannot read"]);
+    let nowhere = around.path().join("nowhere");
+    refused(&[&nowhere, &nowhere], &["2 of 2 parts could not be used", "nowhere", "cannot read"]);
+    refused(&[one, &nowhere], &["part 2/3, 3/3 is missing"]);
+}
+
+/// One bad apple: the other parts are judged, and what could not be read is named.
+#[test]
+fn a_part_that_cannot_be_read_is_named_and_the_others_are_joined() {
+    let around = tempfile::tempdir().expect("a folder");
+    let whole = around.path().join("whole");
+    let parts = fuzz_in_parts(Defect::LostChannel(0), 3, around.path());
+    let [one, two, three] = [0, 1, 2].map(|i| &parts[i]);
+    let without = |parts: &[&PathBuf], words: &[&str]| {
+        let parts = parts.iter().map(|&part| part.clone()).collect();
+        let (outcome, said) = merge(parts, &whole).expect("the others are joined");
+        assert_eq!(outcome, Outcome::Disagree, "a kernel that disagrees does: {said}");
+        for word in words {
+            assert!(said.contains(word), "does not say '{word}': {said}");
+        }
+        assert!(said.contains("NOT JUDGED: the cases of part 2/3"), "{said}");
+        assert!(said.contains("9 cases, "), "those of two parts: {said}");
+        assert!(!whole.join(RESULT).exists(), "no result that looks whole: {said}");
+        assert!(whole.join(REPORT).exists(), "the report is there: {said}");
+        fs::remove_dir_all(&whole).expect("it was written");
+    };
+    without(&[one, &around.path().join("nowhere"), three], &["nowhere", "cannot read"]);
 
     // What a reproducer's file holds and its name are checked, and so are the counts.
     let result = two.join(RESULT);
@@ -221,13 +246,13 @@ fn parts_that_are_not_the_whole_are_refused() {
     ] {
         assert!(text.contains(from), "{from} is not there to be damaged");
         fs::write(&result, text.replacen(from, to, 1)).expect("written");
-        refused(&[one, two, three], &["result.json", words]);
+        without(&[one, two, three], &["result.json", words]);
     }
     fs::write(&result, text).expect("written");
     let lost = files(two).into_keys().find(|name| name.ends_with(".safetensors"));
     let lost = lost.expect("it has a finding");
     fs::remove_file(two.join(&lost)).expect("it was there");
-    refused(&[one, two, three], &[&lost]);
+    without(&[one, two, three], &[&lost]);
 }
 
 #[test]
@@ -259,6 +284,13 @@ fn the_command_divides_and_joins() {
     let alone = say(parts.path(), &["merge", "2-2", "-o", "alone"]);
     assert_eq!((alone.code, alone.out.as_str()), (Some(2), ""), "{alone:?}");
     assert!(alone.err.contains("part 1/2 is missing"), "{alone:?}");
+    // Nothing disagrees, and yet it is no pass.
+    let some = say(parts.path(), &["merge", "2-2", "nowhere", "-o", "some", "--json", "some.json"]);
+    assert_eq!(some.code, Some(2), "{some:?}");
+    assert!(some.out.contains("\nNOT JUDGED: the cases of part 1/2\n"), "{some:?}");
+    assert!(some.err.starts_with("error: 1 of 2 parts could not be used: nowhere"), "{some:?}");
+    let json = fs::read_to_string(parts.path().join("some.json")).expect("written");
+    assert!(json.contains("\"pass\": false"), "{json}");
     for args in [
         &["--cases", "3", "--shard", "0/2"][..],
         &["--time", "1s", "--shard", "1/2"],

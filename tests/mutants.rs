@@ -20,8 +20,9 @@ use std::sync::Arc;
 
 /// Those of a workload.
 fn mutants(workload: &dyn Workload) -> Vec<Mutant> {
-    let mut all = read_mutants(&root().join("tests/mutants")).expect("the mutants can be run");
-    all.retain(|mutant| mutant.workload == workload.name());
+    let read = read_mutants(&root().join("tests/mutants"), &|named, _| named == workload.name());
+    let (all, unread) = read.expect("the mutants are there");
+    assert_eq!(unread.gap("mutants"), None, "all can be run");
     assert!(!all.is_empty(), "{} has no mutants", workload.name());
     all
 }
@@ -60,7 +61,8 @@ fn cuda_mutants_die_on_the_emulator_and_right_kernels_do_not() {
 /// Likewise: tests/mutants/scatter/README.md.
 #[test]
 fn cuda_mutants_of_sums_by_key_die_on_the_emulator_and_right_kernels_do_not() {
-    let corpus = Scatter.read_corpus(&root().join("corpora/scatter")).expect("the cases are legal");
+    let corpus =
+        Scatter.read_corpus(&root().join("corpora/scatter")).expect("the cases are legal").cases;
     let budget = Budget { seeds: 1, cases: 6, limit: 30 };
     let classes = classes(&Scatter, corpus, budget.cases).expect("sums can be made");
     die(&mutants(&Scatter), &classes, budget);
@@ -69,7 +71,8 @@ fn cuda_mutants_of_sums_by_key_die_on_the_emulator_and_right_kernels_do_not() {
 /// Likewise: tests/mutants/grid/README.md.
 #[test]
 fn cuda_mutants_of_grid_encodings_die_on_the_emulator_and_right_kernels_do_not() {
-    let corpus = Grids.read_corpus(&root().join("corpora/grid")).expect("the cases are legal");
+    let corpus =
+        Grids.read_corpus(&root().join("corpora/grid")).expect("the cases are legal").cases;
     let budget = Budget { seeds: 1, cases: 2, limit: 60 };
     let mut classes = classes(&Grids, corpus, budget.cases).expect("the cases have jobs");
     // What these do not show, no mutant needs.
@@ -98,7 +101,8 @@ fn a_right_kernel_that_needs_many_instructions_is_not_killed() {
 
 /// Runs them: all die but the equivalent ones, and no right kernel does.
 fn die(mutants: &[Mutant], classes: &[Class], budget: Budget) {
-    let cells = emulated(mutants, classes, budget, &|| ()).expect("the mutants are PTX");
+    let (cells, unread) = emulated(mutants, classes, budget, &|| ());
+    assert_eq!(unread.gap("mutants"), None, "the mutants are PTX");
     let summary = summary(mutants, &cells);
     println!("{}", conclusion(&summary));
     assert!(summary.survivors.is_empty(), "survivors: {:?}", summary.survivors);

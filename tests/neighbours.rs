@@ -107,7 +107,11 @@ fn jobs(case: &AnyCase) -> Vec<Job> {
 fn main_job(workload: &dyn Workload, random: u64) -> Vec<AnyCase> {
     let corpus = root().join("corpora").join(workload.name());
     let corpus = workload.read_corpus(&corpus).expect("the corpus is readable");
-    corpus.into_iter().chain((0..random).map(|index| workload.random(0, index).current())).collect()
+    corpus
+        .cases
+        .into_iter()
+        .chain((0..random).map(|index| workload.random(0, index).current()))
+        .collect()
 }
 
 /// Asserts that each wrong reading is seen by a case, but for these, and that each input has one.

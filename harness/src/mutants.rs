@@ -24,7 +24,7 @@ pub mod table;
 use splatcheck_gpu::archive::{Archive, ArchiveError};
 use splatcheck_gpu::artifact::{ArtifactError, Manifest};
 use splatcheck_gpu::mutation::{Mutation, MutationError};
-use splatcheck_judge::io::{InputError, read};
+use splatcheck_judge::io::{InputError, Unread, read};
 use std::path::{Path, PathBuf};
 
 /// What a mutant's kernels are written in.
@@ -79,42 +79,82 @@ pub enum MutantsError {
     },
 }
 
-/// Reads the mutants of a folder (`tests/mutants`), workload by workload, CUDA's first, by name.
+/// Reads the mutants of a folder (`tests/mutants`) that are wanted by their workload and name, workload by
+/// workload, CUDA's first, by name; and what cannot be run of them.
 ///
 /// # Errors
-/// [`MutantsError`] for the first that cannot be run, and where there is none.
-pub fn read_mutants(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
+/// [`MutantsError`] where the folder cannot be listed, or holds none.
+pub fn read_mutants(
+    folder: &Path,
+    wanted: &dyn Fn(&str, &str) -> bool,
+) -> Result<(Vec<Mutant>, Unread), MutantsError> {
     let mut workloads = read::entries(folder)?;
     workloads.retain(|path| path.is_dir());
     if workloads.is_empty() {
         return Err(MutantsError::Empty(folder.into()));
     }
-    let mut mutants = Vec::new();
+    let (mut mutants, mut unread) = (Vec::new(), Unread::default());
     for workload in workloads {
-        mutants.extend(mutants_of(&workload)?);
-    }
-    Ok(mutants)
-}
-
-/// The mutants of one workload.
-fn mutants_of(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
-    let manifest = Manifest::parse(&read::text(&folder.join("ptx.json"))?)?;
-    let compiled = archive(folder.join("ptx.tar.zst"))?;
-    let workload = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut mutants = Vec::new();
-    for (language, name) in [(Language::Cuda, "cuda"), (Language::Wgsl, "wgsl")] {
-        for patch in patches(&folder.join(name))? {
-            let stem = patch.file_stem().unwrap_or_default().to_string_lossy();
-            let mutation = Mutation::parse(&stem, &read::text(&patch)?)?;
-            let mut ptx = Vec::new();
-            for kernel in mutation.kernels.iter().filter(|_| language == Language::Cuda) {
-                let file = mutation.ptx_file(kernel);
-                ptx.push(manifest.accept(&file, compiled.get(&file))?.to_owned());
+        for language in [Language::Cuda, Language::Wgsl] {
+            match mutants_of(&workload, language, wanted) {
+                Ok((good, bad)) => {
+                    mutants.extend(good);
+                    unread.extend(bad);
+                }
+                Err(error) => unread.add(error),
             }
-            mutants.push(Mutant { workload: workload.clone(), mutation, language, patch, ptx });
         }
     }
-    Ok(mutants)
+    Ok((mutants, unread))
+}
+
+/// The mutants of one workload in a language.
+fn mutants_of(
+    folder: &Path,
+    language: Language,
+    wanted: &dyn Fn(&str, &str) -> bool,
+) -> Result<(Vec<Mutant>, Unread), MutantsError> {
+    let workload = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (name, compiled) = match language {
+        Language::Cuda => ("cuda", Some(Compiled::read(folder)?)),
+        Language::Wgsl => ("wgsl", None),
+    };
+    let mutant = |patch: PathBuf| -> Result<Mutant, MutantsError> {
+        let mutation = Mutation::parse(&read::stem(&patch), &read::text(&patch)?)?;
+        let kernels = mutation.kernels.iter().map(|kernel| mutation.ptx_file(kernel));
+        let ptx = match &compiled {
+            Some(compiled) => kernels.map(|file| compiled.get(&file)).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        };
+        Ok(Mutant { workload: workload.clone(), mutation, language, patch, ptx })
+    };
+    let named = |patch: PathBuf| {
+        let file = patch.display().to_string();
+        mutant(patch).map_err(|error| match error {
+            MutantsError::Read(error) => error.to_string(),
+            error => format!("{file}: {error}"),
+        })
+    };
+    let mut patches = patches(&folder.join(name))?;
+    patches.retain(|patch| wanted(&workload, &read::stem(patch)));
+    Ok(Unread::sort(patches.into_iter().map(named)))
+}
+
+/// What the mutants of a workload were compiled to.
+struct Compiled {
+    manifest: Manifest,
+    archive: Archive,
+}
+
+impl Compiled {
+    fn read(folder: &Path) -> Result<Self, MutantsError> {
+        let manifest = Manifest::parse(&read::text(&folder.join("ptx.json"))?)?;
+        Ok(Self { manifest, archive: archive(folder.join("ptx.tar.zst"))? })
+    }
+
+    fn get(&self, file: &str) -> Result<String, MutantsError> {
+        Ok(self.manifest.accept(file, self.archive.get(file))?.to_owned())
+    }
 }
 
 fn archive(file: PathBuf) -> Result<Archive, MutantsError> {

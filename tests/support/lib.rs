@@ -183,3 +183,18 @@ pub fn python(test: &str) -> Option<String> {
     }
     Some(python.to_str().expect("a plain name").to_owned())
 }
+
+/// A scene of three Gaussians, as trainers write it.
+#[must_use]
+pub fn small_ply() -> Vec<u8> {
+    let names =
+        "x y z f_dc_0 f_dc_1 f_dc_2 opacity scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3";
+    let lines: String = names.split(' ').map(|name| format!("property float {name}\n")).collect();
+    let head = "ply\nformat binary_little_endian 1.0\nelement vertex 3\n";
+    let mut bytes = format!("{head}{lines}end_header\n").into_bytes();
+    for number in [0.0_f32, 0.1, 0.2] {
+        let row = [number, 0.0, 4.0, 1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, 1.0, 0.0, 0.0, 0.0];
+        bytes.extend(row.iter().flat_map(|number: &f32| number.to_le_bytes()));
+    }
+    bytes
+}

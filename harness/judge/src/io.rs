@@ -16,6 +16,8 @@ pub mod read;
 pub mod serde_forms;
 pub mod source_tree;
 pub mod toml_node;
+pub mod unread;
 pub mod write;
 
 pub use error::{InputError, Problem};
+pub use unread::Unread;

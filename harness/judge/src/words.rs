@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 use std::borrow::Borrow;
 use std::fmt::{Display, Write as _};
+use std::path::Path;
 
 /// A number with the word for what is counted, which has an s where there is not exactly one:
 /// `1 run`, `2 runs`.
@@ -36,6 +37,11 @@ pub fn shown(text: &str, most: usize) -> String {
         if wide == 1 { shown.push(c) } else { shown.extend(c.escape_unicode()) }
     }
     shown
+}
+
+/// A path as people may see it, on one line whatever its name holds.
+pub fn shown_path(path: &Path) -> String {
+    shown(&path.display().to_string(), MOST_SHOWN).replace('\n', "\\n")
 }
 
 /// Whether a character is one of a text.
@@ -109,6 +115,7 @@ mod tests {
         let hostile = "a\u{1b}[2J\0\u{fffe}\u{202e}b\r\té\n";
         let plain = "a\\u{1b}[2J\\u{0}\\u{fffe}\\u{202e}b\\u{d}\té\n";
         assert_eq!(shown(hostile, 99), plain, "escaped");
+        assert_eq!(shown_path(Path::new("a\n::error::\u{1b}")), "a\\n::error::\\u{1b}", "a path");
         assert_eq!(shown("abcdef", 4), "abcd... (2 more characters)", "cut");
         assert_eq!(shown("\0\0", 6), "\\u{0}... (1 more characters)", "as it is written");
         assert!(shown(&"\u{1b}".repeat(3 << 20), MOST_SHOWN).len() < 4000, "whatever it holds");

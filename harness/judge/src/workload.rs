@@ -18,7 +18,7 @@ pub use draw::{CaseTree, Draw, Drawn, Frequency, Generator, Promise, SOME_TURNS}
 
 use crate::case_space::{Axis, Traits};
 use crate::diagnosis::{self, Diagnosis, Hypothesis, Weighing};
-use crate::io::{InputError, read};
+use crate::io::{InputError, Problem, Unread, read};
 use crate::judge::{self, Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
 use splatcheck_gpu::hazard::Hazard;
@@ -132,14 +132,42 @@ pub trait Workload: fmt::Debug + Send + Sync {
     fn read(&self, file: &Path) -> Result<CaseFile, InputError>;
 
     /// Reads every case of a folder, sorted by file name and each named as its file, since several
-    /// findings may be of one case.
+    /// findings may be of one case. A file that cannot be read does not stand in the way of the others.
     ///
     /// # Errors
-    /// As [`Self::read`]; where the folder is not readable or has no case.
-    fn read_corpus(&self, folder: &Path) -> Result<Vec<AnyCase>, InputError> {
+    /// Where the folder is not readable, or has no case that is.
+    fn read_corpus(&self, folder: &Path) -> Result<Corpus, InputError> {
         let files = read::files(folder, self.extensions())?;
-        let named = |file: &PathBuf| Ok(self.read(file)?.case.renamed(read::stem(file), None));
-        files.iter().map(named).collect()
+        let named = |file: &PathBuf| {
+            self.read(file).map(|read_from| read_from.case.renamed(read::stem(file), None))
+        };
+        let (cases, unread) = Unread::sort(files.iter().map(named));
+        match unread.gap("files").filter(|_| cases.is_empty()) {
+            Some(why) => Err(Problem::new("the number of cases", 0, why).in_file(folder)),
+            None => Ok(Corpus { cases, unread }),
+        }
+    }
+}
+
+/// The cases of a folder.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    /// Those that can be read.
+    pub cases: Vec<AnyCase>,
+    /// The others.
+    pub unread: Unread,
+}
+
+impl Corpus {
+    /// All of them, for those who cannot go on with a part.
+    ///
+    /// # Errors
+    /// Names the files that cannot be read.
+    pub fn all(self, folder: &Path) -> Result<Vec<AnyCase>, InputError> {
+        match self.unread.gap("files") {
+            Some(why) => Err(Problem::new("the corpus", "not whole", why).in_file(folder)),
+            None => Ok(self.cases),
+        }
     }
 }
 

@@ -308,3 +308,17 @@ def test_a_small_file_may_not_fill_the_memory(tmp_path, torch):
     file = save({"means": Wide(np.zeros(3), torch), **sizes}, tmp_path / "wide.pt", torch)
     with pytest.raises(ValueError, match="its tensors are larger than the file"):
         splatcheck.import_case(file, tmp_path / "out")
+
+
+def test_lists_in_lists_without_end_are_refused_at_once(tmp_path, torch):
+    many = [0.0] * 10
+    for _ in range(9):
+        many = [many] * 10
+    itself = []
+    itself.append(itself)
+    for name, value in (("near_plane", many), ("means", many), ("eps2d", itself), ("packed", {"a": many})):
+        path = tmp_path / "nested.pt"
+        save({"width": 16, "height": 16, name: value}, path, torch)
+        assert path.stat().st_size < 2000, "the file is small"
+        with pytest.raises(ValueError, match="nested.pt: its lists and dictionaries have more than"):
+            splatcheck.import_case(path, tmp_path / "out")

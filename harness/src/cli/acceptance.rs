@@ -17,6 +17,7 @@ use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
 use super::options::{ReadingArgs, ScenePlan, Subject, resolve_scene};
 use super::output::Progress;
+use super::paths::OF_CORPUS;
 use super::reproducer::Reproducers;
 use super::scene::scene_cases;
 use super::{engines_here, paths};
@@ -26,6 +27,7 @@ use crate::acceptance::{Acceptance, Check, SceneReport, json, text};
 use splatcheck_judge::campaign::Chain;
 use splatcheck_judge::engines::{Discovery, EngineProcess, Found, Limits, Program};
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::Unread;
 use splatcheck_judge::report::Detail;
 use splatcheck_judge::report::devices::describe;
 use splatcheck_workloads::splat::Splat;
@@ -293,7 +295,9 @@ fn check_one(
 ) {
     let name = subject.0.clone();
     match check(plan, folder, &acceptance.discovery, engines, subject) {
-        Ok(judged) => {
+        Ok((judged, unread)) => {
+            let gap = unread.gap(OF_CORPUS).map(|gap| format!("check on {name}: {gap}"));
+            acceptance.faults.extend(gap);
             for report in &judged.reports {
                 let limited = report.limited.iter().map(|((stage, reduction), limited)| {
                     let reduction = reduction.map_or("-", Reduction::name);
@@ -314,7 +318,7 @@ fn check(
     discovery: &Discovery,
     engines: Vec<Found>,
     (name, subject): (String, Subject),
-) -> Result<Check, CliError> {
+) -> Result<(Check, Unread), CliError> {
     let check = CheckPlan {
         command: None,
         limits: Limits::default(),
@@ -342,7 +346,7 @@ fn check(
         let name = Path::new(file).file_name().unwrap_or_default();
         *file = plan.out.join("findings").join(name).display().to_string();
     }
-    Ok(Check { subject: name, reports, files })
+    Ok((Check { subject: name, reports, files }, cases.unread))
 }
 
 /// Counts every scene, and times it on every engine that has a clock and is no driver in software, whose

@@ -11,7 +11,7 @@ use super::contract::{ContractArgs, Promise};
 use super::exit::{CliError, Outcome};
 use super::fuzz::find_generator;
 use super::options::{ConventionName, under};
-use super::paths;
+use super::paths::{self, OF_CORPUS};
 use splatcheck_judge::engines::command::Form;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::workload::{AnyCase, Notes, Workload};
@@ -134,7 +134,8 @@ impl CasesArgs {
 pub fn run(plan: &CasesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let failed = |error| CliError::caused("cannot read the corpus", error);
     let corpus = plan.corpus.as_ref().map(|folder| plan.workload.read_corpus(folder));
-    let corpus = corpus.transpose().map_err(failed)?.unwrap_or_default();
+    let corpus = corpus.transpose().map_err(failed)?;
+    let (corpus, unread) = corpus.map_or_else(Default::default, |all| (all.cases, all.unread));
     let drawn = (0..u64::from(plan.count)).map(|index| {
         let case = plan.draws.fitting(index, |case| plan.contract.fitted(&case));
         case.ok_or_else(|| {
@@ -160,10 +161,10 @@ pub fn run(plan: &CasesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         let inputs = format!("{inputs} inputs of level {level} in {folder}/inputs");
         writeln!(out, "{cases} cases in {folder}/cases, {inputs}")?;
     }
-    for line in left_out.lines() {
+    for line in left_out.lines().into_iter().chain(unread.lines()) {
         writeln!(out, "{line}")?;
     }
-    Ok(Outcome::Agree)
+    unread.gap(OF_CORPUS).map_or(Ok(Outcome::Agree), |gap| Err(CliError::new(gap)))
 }
 
 /// Whether a program's input is the case's file itself.

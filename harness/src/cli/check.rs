@@ -13,6 +13,7 @@ use super::exit::{CliError, Outcome};
 use super::expect;
 use super::options::Subject;
 use super::output::Progress;
+use super::paths::OF_CORPUS;
 use super::provenance;
 use super::reproducer::Reproducers;
 use super::scene::{Said, scene_cases};
@@ -26,6 +27,7 @@ use splatcheck_judge::campaign::{
 };
 use splatcheck_judge::engines::{Found, Program};
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::Unread;
 use splatcheck_judge::minimize::shrink;
 use splatcheck_judge::report::{Detail, Report};
 use splatcheck_judge::threads::cores;
@@ -71,13 +73,16 @@ struct Sight {
     notes: Vec<String>,
     /// Cameras that see nothing, where others do.
     not_exercised: Vec<String>,
-    /// That there is nothing else.
+    /// That there is nothing else, and files of the corpus that are no cases.
     gaps: Vec<String>,
+    /// The latter, a line each.
+    unread: Vec<String>,
 }
 
 impl Sight {
     fn add(&mut self, cases: Cases) {
-        self.gaps.extend(all_blind(cases.all()));
+        self.gaps.extend(all_blind(cases.all()).into_iter().chain(cases.unread.gap(OF_CORPUS)));
+        self.unread.extend(cases.unread.lines());
         self.notes.extend(cases.said.notes);
         self.not_exercised.extend(cases.said.blind);
     }
@@ -142,17 +147,18 @@ fn conclude(
     let files = reproducers.write_all(reports, None);
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
-    let Sight { notes: read, not_exercised, gaps } = sight;
+    let Sight { notes: read, not_exercised, gaps, unread } = sight;
     let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).chain(read).collect();
     let judge = plan.engines.iter().chain(&plan.beside);
     let missing = &plan.discovery.missing_requested(plan.named, judge);
-    let notes: Vec<_> = not_exercised.iter().map(|what| format!("NOT EXERCISED: {what}")).collect();
+    let blind = not_exercised.iter().map(|what| format!("NOT EXERCISED: {what}"));
+    let notes: Vec<_> = blind.chain(unread.clone()).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(reports, missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
     out.write_all(to_add(plan).unwrap_or_default().as_bytes())?;
     let evidence = Evidence { not_exercised, gaps, ..Evidence::new(reports, missing) };
     let gate = plan.gate.clone().of(provenance::of_ours(plan.subject.seed()));
-    gate.told(&about, &[]).conclude(&evidence, &files, out)
+    gate.told(&about, &unread).conclude(&evidence, &files, out)
 }
 
 /// Which part of the runs the emulators have that do not have all.
@@ -210,6 +216,8 @@ pub(super) struct Cases {
     filed: Vec<AnyCase>,
     /// What a person should know of a trained scene.
     said: Said,
+    /// Files of the corpus that are no cases.
+    pub(super) unread: Unread,
     random: u64,
     seed: u64,
     workload: Arc<dyn Workload>,
@@ -230,7 +238,8 @@ impl Cases {
         let caused = |error| CliError::caused("cannot read the case", error);
         let workload = Arc::clone(workload);
         let (filed, said, command) = (Vec::new(), Said::default(), None);
-        let mut cases = Self { filed, said, random: 0, seed: 0, workload, command };
+        let unread = Unread::default();
+        let mut cases = Self { filed, said, unread, random: 0, seed: 0, workload, command };
         match subject {
             Subject::Case(path) => cases.filed.push(read_case(path)?.case),
             Subject::Scene(scene) => {
@@ -239,7 +248,8 @@ impl Cases {
                 (cases.filed, cases.said) = (all.collect(), views.said);
             }
             Subject::Campaign { corpus, cases: random, seed } => {
-                cases.filed = cases.workload.read_corpus(corpus).map_err(caused)?;
+                let corpus = cases.workload.read_corpus(corpus).map_err(caused)?;
+                (cases.filed, cases.unread) = (corpus.cases, corpus.unread);
                 (cases.random, cases.seed) = (u64::from(*random), *seed);
             }
         }

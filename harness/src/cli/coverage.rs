@@ -14,7 +14,7 @@ use super::check::Cases;
 use super::exit::{CliError, Outcome};
 use super::options::{ConventionName, Subject, parse_workload, under};
 use super::output::Progress;
-use super::paths;
+use super::paths::{self, OF_CORPUS};
 use splatcheck_judge::case_space::{CaseSpace, Run, Traits};
 use splatcheck_judge::engines::Emulation;
 use splatcheck_judge::interrupt;
@@ -186,6 +186,7 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
         }
     };
     let axes = plan.workload.axes();
+    cases.unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     if interrupt::is_asked() {
         let (done, all) = (bar.position(), views_in_all);
         writeln!(
@@ -212,6 +213,10 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
             && space.pair_holes(&axes, Run::MainJob).is_empty()
     };
     let no_hole = space.is_none_or(has_all);
+    if let (true, Some(gap)) = (no_hole && coverage.unexplained() == 0, cases.unread.gap(OF_CORPUS))
+    {
+        return Err(CliError::new(gap));
+    }
     Ok(if no_hole && coverage.unexplained() == 0 { Outcome::Agree } else { Outcome::Disagree })
 }
 

@@ -21,6 +21,7 @@ use crate::mutants::generated::run_mutants::{MutantRuns, Unchanged, run_mutants}
 use crate::mutants::generated::{Fate, Record, Subject, sample, subjects};
 pub use options::GeneratedPlan;
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::Unread;
 use splatcheck_judge::table::table;
 use splatcheck_judge::words;
 use splatcheck_judge::workload::AnyCase;
@@ -38,9 +39,10 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     let drawn = sample::draw(&subjects, plan.count, plan.seed)
         .map_err(|error| CliError::new(format!("--generate {}: {error}", plan.count)))?;
     let argued = argued(plan)?;
+    let mut unread = Unread::default();
     let classes = match &plan.own {
-        Some(own) => own_classes(own, plan.cases)?,
-        None => classes_for(&subjects, plan.cases)?,
+        Some(own) => own_classes(own, plan.cases, &mut unread)?,
+        None => classes_for(&subjects, plan.cases, &mut unread)?,
     };
     let bar = Progress::new("mutants", "mutants", plan.count as u64);
     let start = Instant::now();
@@ -56,6 +58,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
             return wrong_itself(&hunted, own, out);
         }
     }
+    unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     write_json(plan.out.as_deref(), &hunted.records)?;
     let everything = subjects.iter().map(|subject| subject.mutations.len()).sum::<usize>();
     let run =
@@ -91,7 +94,8 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
         plan.seed
     )?;
     out.flush()?;
-    conclude(&Evidence::of_failures(failures.all()))
+    let gaps = unread.gap("cases").into_iter().collect();
+    conclude(&Evidence { gaps, ..Evidence::of_failures(failures.all()) })
 }
 
 /// Most cases that are told of a kernel that is wrong itself.
@@ -187,28 +191,36 @@ fn names(subjects: &[Subject]) -> Vec<&'static str> {
 }
 
 /// The classes of cases of every workload.
-fn classes_for(subjects: &[Subject], count: u32) -> Result<Vec<Class>, CliError> {
+fn classes_for(
+    subjects: &[Subject],
+    count: u32,
+    unread: &mut Unread,
+) -> Result<Vec<Class>, CliError> {
     let mut all = Vec::new();
     for name in names(subjects) {
-        all.extend(classes_of(name, &paths::default_corpus(name)?, count)?);
+        all.extend(classes_of(name, &paths::default_corpus(name)?, count, unread)?);
     }
     Ok(all)
 }
 
 /// The classes of cases for a user's kernel, as it is judged on them.
-fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
+fn own_classes(own: &OwnPlan, count: u32, unread: &mut Unread) -> Result<Vec<Class>, CliError> {
     let (kernel, formulation) = (own.own.kernel(), own.formulation);
     let judged = |case: AnyCase| kernel.judged(&case, formulation).unwrap_or(case);
     if own.cases.is_empty() {
         let workload = own.own.stage().spec().workload;
         let corpus = own.corpus.clone().map_or_else(|| paths::default_corpus(workload), Ok)?;
         return match &own.manifest {
-            None => classes_of(workload, &corpus, count),
-            Some(_) => classes_judged(workload, &corpus, count, &judged),
+            None => classes_of(workload, &corpus, count, unread),
+            Some(_) => classes_judged(workload, &corpus, count, &judged, unread),
         };
     }
-    let cases = own.cases.iter().map(|file| Ok(judged(read_case(file)?.case)));
-    let cases = cases.collect::<Result<Vec<_>, CliError>>()?;
+    let cases = own.cases.iter().map(|file| Ok::<_, CliError>(judged(read_case(file)?.case)));
+    let (cases, bad) = Unread::sort(cases);
+    unread.extend(bad);
+    if let Some(gap) = unread.gap("cases").filter(|_| cases.is_empty()) {
+        return Err(CliError::new(gap));
+    }
     Ok(vec![named(cases).map_err(CliError::of)?])
 }
 

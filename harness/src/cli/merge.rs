@@ -11,8 +11,8 @@ use super::output::OutputArgs;
 use super::{paths, provenance};
 use crate::acceptance::folder::Staged;
 use splatcheck_judge::gate::Evidence;
-use splatcheck_judge::io::read;
 use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::io::{Unread, read};
 use splatcheck_judge::report::{Detail, reproducer_path};
 use splatcheck_workloads::fuzz::{Part, ResultError, Results, folder_of, join};
 
@@ -37,6 +37,8 @@ pub struct MergeArgs {
 #[derive(Debug)]
 pub struct MergePlan {
     parts: Vec<Part>,
+    /// The folders that hold no part that can be read.
+    unread: Unread,
     whole: Results,
     output: PathBuf,
     gate: GatePlan,
@@ -48,19 +50,24 @@ impl MergeArgs {
     /// Reads the parts and joins them.
     ///
     /// # Errors
-    /// A result file that cannot be believed, parts that do not belong together, one that is missing.
+    /// No folder has a result file that can be believed, parts do not belong together, one was not named. A
+    /// folder that cannot be read does not stand in the way of the others.
     pub fn resolve(self) -> Result<MergePlan, CliError> {
         let output = paths::folder_to_name("--output", &self.output)?;
         let gate = self.gate.resolve()?;
         let detail = self.shown.detail();
-        let read = |folder: PathBuf| {
+        let given = self.parts.len();
+        let read = |folder: PathBuf| -> Result<Part, ResultError> {
             let results = Results::read(&folder)?;
             Ok(Part { folder, results })
         };
-        let parts: Result<Vec<Part>, ResultError> = self.parts.into_iter().map(read).collect();
-        let mut parts = parts.map_err(CliError::of)?;
-        let whole = join(&mut parts).map_err(CliError::of)?;
-        Ok(MergePlan { parts, whole, output, gate, detail })
+        let (mut parts, unread) = Unread::sort(self.parts.into_iter().map(read));
+        if let Some(gap) = unread.gap(PARTS).filter(|_| parts.is_empty()) {
+            return Err(CliError::new(gap));
+        }
+        let bad = given - parts.len();
+        let whole = join(&mut parts, bad).map_err(CliError::of)?;
+        Ok(MergePlan { parts, unread, whole, output, gate, detail })
     }
 }
 
@@ -70,7 +77,7 @@ impl MergeArgs {
 /// # Errors
 /// See [`CliError`].
 pub fn run(merge: &MergePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let MergePlan { whole, output, gate, detail, .. } = merge;
+    let MergePlan { whole, unread, output, gate, detail, .. } = merge;
     let cannot = |error| {
         CliError::caused(format!("--output {}: cannot write the whole", output.display()), error)
     };
@@ -81,10 +88,15 @@ pub fn run(merge: &MergePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         .map_err(|error| CliError::caused("cannot write the result", error))?;
     staged.publish().map_err(cannot)?;
     out.write_all(whole.text(output, *detail).as_bytes())?;
-    let evidence = Evidence::new(&whole.reports, &whole.missing);
+    unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    let gaps = unread.gap(PARTS).into_iter().collect();
+    let evidence = Evidence { gaps, ..Evidence::new(&whole.reports, &whole.missing) };
     let gate = gate.clone().of(whole.told(provenance::of_reports(&whole.reports)));
     gate.conclude(&evidence, &whole.files(output), out)
 }
+
+/// What is counted.
+const PARTS: &str = "parts";
 
 fn copy_reproducers(merge: &MergePlan, staged: &Staged) -> Result<(), CliError> {
     let findings = merge.whole.reports.iter().flat_map(|report| &report.findings);

@@ -21,6 +21,7 @@ use serde::Serialize;
 use splatcheck_judge::engines::Program;
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::interrupt;
+use splatcheck_judge::io::Unread;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::workload::{AnyCase, Workload};
 
@@ -29,17 +30,19 @@ use splatcheck_judge::workload::{AnyCase, Workload};
 /// # Errors
 /// See [`CliError`]; a survivor, a mutant caught by luck and a false alarm are outcomes.
 pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let mutants = chosen(plan)?;
-    let classes = classes_for(&mutants, plan.budget.cases)?;
+    let (mutants, mut unread) = chosen(plan)?;
+    let classes = classes_for(&mutants, plan.budget.cases, &mut unread)?;
     let (summary, table) = if plan.rates {
         let bar = bar(matrix::kernels(&mutants, Language::Cuda));
-        let found = rates::rates(&mutants, &classes, plan.budget.seeds, &|| bar.inc(1));
+        let (found, bad) = rates::rates(&mutants, &classes, plan.budget.seeds, &|| bar.inc(1));
         bar.finish_and_clear();
-        let found = found.map_err(|error| CliError::caused("engine emulator", error))?;
+        unread.extend(bad);
+        something_ran(&found, &unread)?;
         write_json(plan.out.as_deref(), &found)?;
         (rates::summary(&found), rates::markdown(&found))
     } else {
-        let cells = cells(plan, &mutants, &classes)?;
+        let cells = cells(plan, &mutants, &classes, &mut unread)?;
+        something_ran(&cells, &unread)?;
         write_json(plan.out.as_deref(), &cells)?;
         let tables = [summary_table(&mutants, &cells), class_table(&mutants, &cells)];
         (summary(&mutants, &cells), tables.join("\n"))
@@ -48,31 +51,53 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
         writeln!(out, "interrupted: these are the kernels that were done; no file is written")?;
     }
     writeln!(out, "{}\n{table}", conclusion(&summary))?;
+    unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     out.flush()?;
-    conclude(&Evidence::of_failures(summary.failures()))
+    let gaps = unread.gap(OF_MUTANTS).into_iter().collect();
+    conclude(&Evidence { gaps, ..Evidence::of_failures(summary.failures()) })
+}
+
+/// What is counted of what a run needs.
+const OF_MUTANTS: &str = "mutants, cases and engines";
+
+/// That anything ran at all; else why not.
+fn something_ran<T>(found: &[T], unread: &Unread) -> Result<(), CliError> {
+    match unread.gap(OF_MUTANTS).filter(|_| found.is_empty()) {
+        Some(gap) => Err(CliError::new(gap)),
+        None => Ok(()),
+    }
 }
 
 /// The mutants of the plan.
-fn chosen(plan: &MutantsPlan) -> Result<Vec<Mutant>, CliError> {
-    let mut mutants = read_mutants(&plan.folder)
+fn chosen(plan: &MutantsPlan) -> Result<(Vec<Mutant>, Unread), CliError> {
+    let wanted = |workload: &str, name: &str| {
+        let is_named = plan.mutants.is_empty() || plan.mutants.iter().any(|named| named == name);
+        plan.workloads.contains(&workload) && is_named
+    };
+    let (mutants, unread) = read_mutants(&plan.folder, &wanted)
         .map_err(|error| CliError::caused("cannot run the mutants", error))?;
     for name in &plan.mutants {
         if !mutants.iter().any(|mutant| mutant.mutation.name == *name) {
             let what = format!("--mutant {name}: none in {}", plan.folder.display());
-            return Err(CliError::new(what));
+            return Err(match unread.gap(OF_MUTANTS) {
+                Some(gap) => CliError::caused(what, gap),
+                None => CliError::new(what),
+            });
         }
     }
-    mutants.retain(|m| plan.workloads.contains(&m.workload.as_str()));
-    mutants.retain(|m| plan.mutants.is_empty() || plan.mutants.contains(&m.mutation.name));
-    Ok(mutants)
+    Ok((mutants, unread))
 }
 
 /// The classes of cases of every workload that has one of these mutants.
-fn classes_for(mutants: &[Mutant], count: u32) -> Result<Vec<Class>, CliError> {
+fn classes_for(
+    mutants: &[Mutant],
+    count: u32,
+    unread: &mut Unread,
+) -> Result<Vec<Class>, CliError> {
     let names: BTreeSet<_> = mutants.iter().map(|mutant| mutant.workload.as_str()).collect();
     let mut all = Vec::new();
     for name in names {
-        all.extend(classes_of(name, &paths::default_corpus(name)?, count)?);
+        all.extend(classes_of(name, &paths::default_corpus(name)?, count, unread)?);
     }
     Ok(all)
 }
@@ -82,8 +107,9 @@ pub(super) fn classes_of(
     workload: &str,
     corpus: &Path,
     count: u32,
+    unread: &mut Unread,
 ) -> Result<Vec<Class>, CliError> {
-    let (workload, corpus) = named_cases(workload, corpus)?;
+    let (workload, corpus) = named_cases(workload, corpus, unread)?;
     classes(workload.as_ref(), corpus, count).map_err(CliError::of)
 }
 
@@ -93,8 +119,9 @@ pub(super) fn classes_judged(
     corpus: &Path,
     count: u32,
     judged: &dyn Fn(AnyCase) -> AnyCase,
+    unread: &mut Unread,
 ) -> Result<Vec<Class>, CliError> {
-    let (workload, corpus) = named_cases(workload, corpus)?;
+    let (workload, corpus) = named_cases(workload, corpus, unread)?;
     classes_as(workload.as_ref(), corpus, count, judged).map_err(CliError::of)
 }
 
@@ -102,34 +129,39 @@ pub(super) fn classes_judged(
 fn named_cases(
     workload: &str,
     corpus: &Path,
+    unread: &mut Unread,
 ) -> Result<(Arc<dyn Workload>, Vec<AnyCase>), CliError> {
     let workload = splatcheck_workloads::find(workload)
         .map_err(|error| CliError::caused("cannot run the mutants", error))?;
     let corpus = workload.read_corpus(corpus);
     let corpus = corpus.map_err(|error| CliError::caused("cannot read the corpus", error))?;
-    Ok((workload, corpus))
+    unread.extend(corpus.unread);
+    Ok((workload, corpus.cases))
 }
 
 /// Runs them all.
-fn cells(plan: &MutantsPlan, mutants: &[Mutant], classes: &[Class]) -> Result<Vec<Cell>, CliError> {
-    let failed = |engine: &str| {
-        let what = format!("engine {engine}");
-        move |error| CliError::caused(what, error)
-    };
+fn cells(
+    plan: &MutantsPlan,
+    mutants: &[Mutant],
+    classes: &[Class],
+    unread: &mut Unread,
+) -> Result<Vec<Cell>, CliError> {
     let wgsl = matrix::kernels(mutants, Language::Wgsl) * plan.engines.len();
     let cuda = if plan.emulator { matrix::kernels(mutants, Language::Cuda) } else { 0 };
     let bar = bar(wgsl + cuda);
     let progress = || bar.inc(1);
     let mut cells = Vec::new();
     if plan.emulator {
-        let run = matrix::emulated(mutants, classes, plan.budget, &progress);
-        cells.extend(run.map_err(failed("emulator"))?);
+        let (run, bad) = matrix::emulated(mutants, classes, plan.budget, &progress);
+        cells.extend(run);
+        unread.extend(bad);
     }
     if wgsl > 0 {
         let program = Program::find().map_err(CliError::of)?;
         for found in &plan.engines {
-            let run = matrix::on_device(mutants, found, &program, classes, &progress);
-            cells.extend(run.map_err(failed(found.spec.id()))?);
+            let (run, bad) = matrix::on_device(mutants, found, &program, classes, &progress);
+            cells.extend(run);
+            unread.extend(bad);
         }
     }
     bar.finish_and_clear();

@@ -36,7 +36,6 @@ use super::number::positive;
 use super::output::{OutputArgs, Progress};
 use super::reproducer::Reproducers;
 use super::schedule::ScheduleArgs;
-use super::sight::all_blind;
 use super::trials::Trials;
 use super::{paths, provenance};
 use crate::manifest::Manifest;
@@ -376,10 +375,10 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         .collect();
     let outputs = plan.kernel.manifest().and_then(Manifest::left_out_in_words);
     let notes: Vec<_> =
-        judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()).collect();
+        judged.others.into_iter().chain(outputs).chain(plan.subject.not_judged()).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    let gaps = all_blind(plan.subject.iter()).into_iter().collect();
+    let gaps = plan.subject.gaps();
     let evidence = Evidence { gaps, ..Evidence::new(&reports, &[]) };
     plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }

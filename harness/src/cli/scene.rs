@@ -5,7 +5,7 @@ use super::options::ScenePlan;
 use super::sight;
 use rayon::prelude::*;
 use splatcheck_judge::io::{Problem, memory};
-use splatcheck_judge::words::count;
+use splatcheck_judge::words::{count, shown};
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::{Gaussians, Scene};
 use splatcheck_workloads::splat::case::Case;
@@ -16,6 +16,9 @@ use splatcheck_workloads::splat::files::ply;
 
 /// Seed of the loss gradient of trained scenes.
 const LOSS_SEED: u64 = 1;
+
+/// Characters of a camera's name in the name of its case, which stands in every line of a report.
+const LONGEST_NAME: usize = 200;
 
 /// Cameras that see nothing which a message names.
 const NAMED: usize = 3;
@@ -146,7 +149,7 @@ fn read_scene(
             let (v_render_colors, v_render_alphas) =
                 loss_gradient(LOSS_SEED, camera.width, camera.height, 3, 1.0);
             Case {
-                name: format!("{stem}-{}", camera.name),
+                name: format!("{stem}-{}", shown(&camera.name, LONGEST_NAME)),
                 id: None,
                 purpose: "a trained scene".to_owned(),
                 hazards: Vec::new(),

@@ -211,6 +211,7 @@ fn items(plan: &SchedulesPlan) -> Result<Vec<Item>, CliError> {
     let workload = Splat::default();
     let cases = workload
         .read_corpus(&plan.corpus)
+        .and_then(|corpus| corpus.all(&plan.corpus))
         .map_err(|error| CliError::caused("cannot read the corpus", error))?;
     let views: Vec<_> = views(cases).collect();
     let item = |(case, camera)| Item::new(case, camera);

@@ -26,7 +26,6 @@ use super::ptx::{
 };
 use super::reproducer::{Reproducers, write_each};
 use super::schedule::ScheduleArgs;
-use super::sight::all_blind;
 use super::trials::Trials;
 use super::{paths, provenance};
 use crate::manifest::WgslKernel;
@@ -238,11 +237,11 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         .collect();
     let outputs = manifest.left_out_in_words();
     let notes: Vec<_> =
-        judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()).collect();
+        judged.others.into_iter().chain(outputs).chain(plan.subject.not_judged()).collect();
     let report =
         Report { about: &about, notes: &notes, ..Report::new(&reports, &plan.missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    let gaps = all_blind(plan.subject.iter()).into_iter().collect();
+    let gaps = plan.subject.gaps();
     let evidence = Evidence { gaps, ..Evidence::new(&reports, &plan.missing) };
     plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }

@@ -65,6 +65,8 @@ pub struct Checked {
     pub explained: Option<Explained>,
     /// A kernel gave no result.
     pub fault: Option<String>,
+    /// It took all of its time, as every other run may.
+    pub endless: bool,
     /// What the launches that are judged sent to global memory by atomics: the backward ones, or all of the other
     /// of two programs.
     pub traffic: Traffic,
@@ -137,6 +139,7 @@ pub(super) fn told(checked: Result<Checked, Stopped>) -> Result<Checked, Program
     match checked {
         Ok(checked) => Ok(checked),
         Err(Stopped::Fault(why)) => Ok(Checked::fault(why)),
+        Err(Stopped::NoEnd(why)) => Ok(Checked { endless: true, ..Checked::fault(why) }),
         Err(Stopped::Error(error)) => Err(error),
     }
 }
@@ -383,7 +386,9 @@ pub fn exact_arrays(
     let (arrays, gradient) =
         swept(manifest, program, case, schedule).map_err(|stopped| match stopped {
             Stopped::Error(error) => error,
-            Stopped::Fault(why) => ProgramError::Launch { kernel: "the case".to_owned(), why },
+            Stopped::Fault(why) | Stopped::NoEnd(why) => {
+                ProgramError::Launch { kernel: "the case".to_owned(), why }
+            }
         })?;
     let mut all = Vec::new();
     for (name, output) in &manifest.outputs {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
-    Argument, Buffer, DeviceMemory, FloatType, Launch as Shape, Module, Observers, RunError,
-    Schedule, Shadowing, TimeLimit, run,
+    Argument, Buffer, DeviceMemory, FaultKind, FloatType, Launch as Shape, Module, Observers,
+    RunError, Schedule, Shadowing, TimeLimit, run,
 };
 use splatcheck_gpu::wgsl::lower::arguments;
 use splatcheck_workloads::layout::Expression;
@@ -122,7 +122,11 @@ impl Arrays {
                 }
                 Err(RunError::Program(fault)) => {
                     let at = |address| self.at(address);
-                    return Err(Stopped::Fault(told(&fault, module, at, |name| self.known(name))));
+                    let why = told(&fault, module, at, |name| self.known(name));
+                    return Err(match fault.kind {
+                        FaultKind::Time { .. } => Stopped::NoEnd(why),
+                        _ => Stopped::Fault(why),
+                    });
                 }
                 Err(RunError::Emulator(defect)) => {
                     return Err(ProgramError::Launch { kernel, why: defect.to_string() }.into());

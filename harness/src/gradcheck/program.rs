@@ -107,6 +107,8 @@ pub enum ProgramError {
 pub(super) enum Stopped {
     /// The kernel is at fault: a race, a barrier that threads miss, a number that was never written.
     Fault(String),
+    /// One did not end within its time.
+    NoEnd(String),
     /// The manifest or this program is.
     Error(ProgramError),
 }

@@ -108,7 +108,7 @@ impl Cases {
         let filed = match (&wanted.file, &wanted.corpus) {
             (Some(file), _) => vec![splatcheck_workloads::read_case(file)?.case],
             (None, Corpus::Without) => Vec::new(),
-            (None, Corpus::Folder(folder)) => workload.read_corpus(folder)?,
+            (None, Corpus::Folder(folder)) => workload.read_corpus(folder)?.all(folder)?,
             (None, Corpus::Ours) => cases.of_the_tree(workload.as_ref())?,
         };
         let contract = cases.contract.clone();
@@ -160,7 +160,7 @@ impl Cases {
     fn of_the_tree(&mut self, workload: &dyn Workload) -> Result<Vec<AnyCase>, CheckError> {
         let within = Path::new("corpora").join(workload.name());
         match source_tree::folder(&within.to_string_lossy()) {
-            Some(folder) => Ok(workload.read_corpus(&folder)?),
+            Some(folder) => Ok(workload.read_corpus(&folder)?.all(&folder)?),
             None => {
                 let what = format!(
                     "the corpus: no folder {} here (Check::corpus names another)",

@@ -10,8 +10,10 @@ use splatcheck_emulator::Schedule;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_judge::engines::drivers::EMULATOR;
 use splatcheck_judge::engines::{Found, Program};
 use splatcheck_judge::interrupt;
+use splatcheck_judge::io::Unread;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -138,6 +140,11 @@ impl Subject<'_> {
         self.mutant.map_or(UNCHANGED, |mutant| &mutant.mutation.name)
     }
 
+    /// That it could not be run on an engine, and why.
+    pub(super) fn failed(&self, engine: &str, error: &EngineError) -> String {
+        format!("{} ({} on {engine}): {error}", self.name(), self.kernel.entry())
+    }
+
     pub(super) fn hazards(&self) -> &[Hazard] {
         self.mutant.map_or(&[], |mutant| &mutant.mutation.hazards)
     }
@@ -160,16 +167,15 @@ pub(super) fn subjects(mutants: &[Mutant], language: Language) -> Vec<Subject<'_
 /// CUDA's mutants on the emulator under every kind of schedule. `progress` hears of every kernel. Ctrl-C ends it;
 /// there are the cells of the kernels that were done.
 ///
-/// # Errors
-/// [`EngineError`] for PTX that is none, and for a defect of the emulator.
+/// A kernel that is no PTX does not stand in the way of the others.
 pub fn emulated(
     mutants: &[Mutant],
     classes: &[Class],
     budget: Budget,
     progress: &(dyn Fn() + Sync),
-) -> Result<Vec<Cell>, EngineError> {
+) -> (Vec<Cell>, Unread) {
     let subjects = subjects(mutants, Language::Cuda);
-    let cells = subjects.par_iter().map(|subject| {
+    let cells = |subject: &Subject<'_>| -> Result<Vec<Cell>, EngineError> {
         let mut emulated = Emulated::new(subject.kernel, subject.ptx)?;
         let mut cells = Vec::new();
         for order in [Order::Lockstep, Order::Random, Order::Adversarial] {
@@ -180,8 +186,17 @@ pub fn emulated(
         progress();
         // A kernel that Ctrl-C cut short lacks runs: its mutant would look like a survivor.
         Ok(if interrupt::is_asked() { Vec::new() } else { cells })
-    });
-    cells.collect::<Result<Vec<_>, _>>().map(|cells| cells.into_iter().flatten().collect())
+    };
+    let all = subjects
+        .par_iter()
+        .map(|subject| cells(subject).map_err(|error| subject.failed(EMULATOR, &error)));
+    flat(all.collect())
+}
+
+/// The cells of the kernels that have some.
+fn flat(all: Vec<Result<Vec<Cell>, String>>) -> (Vec<Cell>, Unread) {
+    let (cells, unread) = Unread::sort(all.into_iter());
+    (cells.into_iter().flatten().collect(), unread)
 }
 
 /// One kernel under one kind of schedule on one class, seed by seed; `None` where no case of the
@@ -199,7 +214,7 @@ fn hunt(
     if trials.is_empty() || interrupt::is_asked() {
         return Ok(None);
     }
-    let mut cell = Cell::new(subject.name(), &subject.kernel, "emulator", order, class);
+    let mut cell = Cell::new(subject.name(), &subject.kernel, EMULATOR, order, class);
     let start = Instant::now();
     let seeds = if order == Order::Lockstep { 1 } else { budget.seeds };
     for seed in (0..u64::from(seeds)).take_while(|_| !interrupt::is_asked()) {
@@ -223,28 +238,21 @@ fn hunt(
     Ok(Some(cell))
 }
 
-/// WGSL's mutants on one engine, each in a process of its own. `progress` hears of every kernel. Ctrl-C ends it
-/// after the kernel that runs then.
-///
-/// # Errors
-/// [`EngineError`] where the engine does not start, or does not compile a mutant.
+/// WGSL's mutants on one engine, each in a process of its own. `progress` hears of every kernel. A mutant that
+/// does not start or compile does not stand in the way of the others. Ctrl-C ends it after the kernel that runs then.
 pub fn on_device(
     mutants: &[Mutant],
     found: &Found,
     program: &Program,
     classes: &[Class],
     progress: &(dyn Fn() + Sync),
-) -> Result<Vec<Cell>, EngineError> {
-    let mut cells = Vec::new();
-    for subject in subjects(mutants, Language::Wgsl) {
-        if interrupt::is_asked() {
-            break;
-        }
-        progress();
+) -> (Vec<Cell>, Unread) {
+    let fits = |subject: &Subject<'_>| {
         let needs = subject.mutant.and_then(|mutant| mutant.mutation.needs);
-        if needs.is_some_and(|atomics| atomics != found.info.float_atomics) {
-            continue;
-        }
+        needs.is_none_or(|atomics| atomics == found.info.float_atomics)
+    };
+    let cells = |subject: Subject<'_>| -> Result<Vec<Cell>, EngineError> {
+        let mut cells = Vec::new();
         let patch = subject.mutant.map(|mutant| mutant.patch.as_path());
         let mut device = Device::start(found, program, patch, subject.kernel)?;
         for class in classes.iter().filter(|class| !class.cuda_only) {
@@ -257,8 +265,15 @@ pub fn on_device(
             cell.seconds = start.elapsed().as_secs_f64();
             cells.push(cell);
         }
-    }
-    Ok(cells)
+        Ok(cells)
+    };
+    let all = subjects(mutants, Language::Wgsl).into_iter();
+    let all = all.take_while(|_| !interrupt::is_asked()).filter_map(|subject| {
+        progress();
+        let of = |error: EngineError| subject.failed(found.spec.id(), &error);
+        fits(&subject).then(|| cells(subject).map_err(of))
+    });
+    flat(all.collect())
 }
 
 /// How many kernels go through the procedure for a language.

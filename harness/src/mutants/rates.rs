@@ -16,7 +16,9 @@ use serde::Serialize;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::Setting;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_judge::engines::drivers::EMULATOR;
 use splatcheck_judge::interrupt::{is_asked, until_interrupted};
+use splatcheck_judge::io::Unread;
 use std::collections::BTreeSet;
 
 /// What one kernel of a mutant came to.
@@ -76,23 +78,24 @@ struct Kill<'t> {
 /// The rates of CUDA's mutants on the emulator. `progress` hears of every kernel. Ctrl-C ends it; there
 /// are the rates of the kernels that were done.
 ///
-/// # Errors
-/// [`EngineError`] for PTX that is none, and for a defect of the emulator.
+/// A kernel that is no PTX does not stand in the way of the others.
 pub fn rates(
     mutants: &[Mutant],
     classes: &[Class],
     seeds: u32,
     progress: &(dyn Fn() + Sync),
-) -> Result<Vec<Rate>, EngineError> {
+) -> (Vec<Rate>, Unread) {
     let subjects = subjects(mutants, Language::Cuda);
     let wrong: Vec<_> = subjects.iter().filter(|subject| subject.mutant.is_some()).collect();
     let rates = wrong.into_par_iter().map(|subject| {
-        let rate = until_interrupted(|| rate(subject, classes, seeds))?;
+        let rate = until_interrupted(|| rate(subject, classes, seeds));
         progress();
         // A kernel that Ctrl-C cut short lacks runs.
-        Ok(rate.filter(|_| !is_asked()))
+        let rate = rate.map(|rate| rate.filter(|_| !is_asked()));
+        rate.map_err(|error| subject.failed(EMULATOR, &error))
     });
-    Ok(rates.collect::<Result<Vec<_>, EngineError>>()?.into_iter().flatten().collect())
+    let (rates, unread) = Unread::sort(rates.collect::<Vec<_>>().into_iter());
+    (rates.into_iter().flatten().collect(), unread)
 }
 
 /// Draws the conclusions.

@@ -37,7 +37,7 @@ fn every_corpus_is_built_in_as_it_is_in_the_tree() {
         let inside = built_in::folder(&within).expect("built in");
         let [inside, tree] = [inside, tree].map(|folder| -> Vec<String> {
             let cases = workload.read_corpus(&folder).expect("readable");
-            cases.iter().map(|case| case.name().to_owned()).collect()
+            cases.cases.iter().map(|case| case.name().to_owned()).collect()
         });
         assert!(!inside.is_empty(), "{within} has no case");
         assert_eq!(inside, tree, "{within}");
@@ -156,7 +156,7 @@ pub(super) fn assert_complete(workload: &dyn Workload, more: Vec<AnyCase>) {
     let corpus = corpus.expect("the corpus is in the source tree");
     let corpus = workload.read_corpus(&corpus).expect("it is readable");
     let drawn = (0..25).map(|index| workload.random(0, index).current());
-    let main = add(corpus.into_iter().chain(drawn).collect());
+    let main = add(corpus.cases.into_iter().chain(drawn).collect());
     let holes = main.holes(&axes, Run::MainJob);
     assert!(holes.is_empty(), "of the main job: {holes:?}");
     let all = add(workload.of_each_kind(0).into_iter().chain(more).collect());

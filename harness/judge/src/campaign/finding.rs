@@ -40,6 +40,12 @@ impl Fault {
         }
     }
 
+    /// Whether it says nothing of the kernel.
+    #[must_use]
+    pub fn is_of_the_machine(&self) -> bool {
+        matches!(self, Self::Engine(error) if error.is_of_the_machine())
+    }
+
     /// Whether it is one that takes all the time that there is.
     pub(super) fn is_of_time(&self) -> bool {
         match self {
@@ -125,7 +131,7 @@ impl Finding {
     /// Whether the machine failed, and not a kernel.
     #[must_use]
     pub fn is_of_the_machine(&self) -> bool {
-        matches!(&self.fault, Fault::Engine(error) if error.is_of_the_machine())
+        self.fault.is_of_the_machine()
     }
 
     /// In words that are the same for all findings of one fault: what explains it, or else which outputs

@@ -7,6 +7,7 @@ import math
 import os
 import pickle
 import zipfile
+from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -28,6 +29,8 @@ _STORAGES = {
 _LARGEST = 1 << 33
 #: Unless it is no more than so many times the file itself: a small file may not fill the memory.
 _SMALL, _TIMES = 1 << 28, 4
+#: Numbers and texts in its lists and dictionaries, beside those of tensors.
+_VALUES = 1 << 18
 
 
 class TorchFileError(ValueError):
@@ -47,11 +50,27 @@ def load(path: str) -> Any:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            return _load(archive, expect_small(archive, path))
+            return _expect_few(_load(archive, expect_small(archive, path)))
     except zipfile.BadZipFile as error:
         raise TorchFileError(f"{error}: expected what torch.save of torch 1.6 or later writes") from error
     except (pickle.UnpicklingError, EOFError, IndexError, KeyError, AttributeError, TypeError) as error:
         raise TorchFileError(f"its pickle cannot be read: {error}") from error
+
+
+def _expect_few(saved: Any) -> Any:
+    """What was read, of no more values than a case has: a pickle of a few bytes can name a list ten times in a
+    list, that one ten times in another, and so on."""
+    left, open_ = _VALUES, [saved]
+    while open_:
+        value = open_.pop()
+        left -= 1
+        if left < 0:
+            raise TorchFileError(f"its lists and dictionaries have more than {_VALUES} values: that is no case")
+        if isinstance(value, Mapping):
+            open_.extend(value.values())
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            open_.extend(value)
+    return saved
 
 
 def expect_small(archive: zipfile.ZipFile, path: str) -> int:

@@ -12,6 +12,7 @@ use crate::cli::exit::{CliError, Outcome};
 use crate::cli::expect;
 use crate::cli::formulation::Trial;
 use crate::cli::output::Progress;
+use crate::cli::paths::OF_CORPUS;
 use crate::cli::provenance;
 use crate::cli::sight::all_blind;
 use splatcheck_judge::campaign::{
@@ -45,7 +46,8 @@ pub(super) fn run(
         .chain(plan.repeats.as_ref().map(expect::described))
         .chain(cases.said.notes.iter().cloned())
         .collect();
-    let notes: Vec<_> = judged.others.into_iter().chain(command.not_for.lines()).collect();
+    let notes = judged.others.into_iter().chain(command.not_for.lines());
+    let notes: Vec<_> = notes.chain(cases.unread.lines()).collect();
     // The files have fields of their own for these.
     let mut told = about.clone();
     told.extend(not_compared.iter().map(|what| format!("NOT COMPARED: {what}")));
@@ -53,7 +55,8 @@ pub(super) fn run(
     left_out.extend(cases.said.blind.iter().map(|why| format!("NOT EXERCISED: {why}")));
     let report = Report { about: &told, notes: &left_out, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    let gaps = all_blind(cases.all().filter(|case| command.takes(case))).into_iter().collect();
+    let blind = all_blind(cases.all().filter(|case| command.takes(case)));
+    let gaps = blind.into_iter().chain(cases.unread.gap(OF_CORPUS)).collect();
     let not_exercised = cases.said.blind.clone();
     let evidence = Evidence { gaps, not_exercised, not_compared, ..Evidence::new(&reports, &[]) };
     let gate = plan.gate.clone().of(provenance::of_program(&command, plan.subject.seed()));

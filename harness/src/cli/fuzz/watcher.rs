@@ -177,6 +177,7 @@ impl<'a> Watcher<'a> {
                 Limit::Time(_) => reached,
             },
             shard: self.fuzz.shard,
+            absent: Vec::new(),
             reached,
             not_drawn: plan.not_drawn().iter().map(|generator| generator.name.to_owned()).collect(),
             missing: self.fuzz.missing.clone(),

@@ -1,6 +1,7 @@
 //! What is asked of programs, by the command or from Python, and what came of it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use splatcheck_emulator::{Conventions, Schedule};
@@ -114,6 +115,8 @@ pub struct Ran {
     pub interrupted: bool,
     /// The arrays of all cases, added up.
     arrays: BTreeMap<String, Judged>,
+    /// How many cases were not run, since a kernel did not end in one before.
+    pub left_out: u64,
     /// The first cases with something wrong and their orders: a convention must hold for all of them.
     failing: Vec<(Case, usize)>,
 }
@@ -166,8 +169,11 @@ impl Asked {
             conventions: self.manifest.conventions.clone(),
             interrupted: false,
             arrays: BTreeMap::new(),
+            left_out: 0,
             failing: Vec::new(),
         };
+        // Every other run may take all of its time as well.
+        let endless = AtomicBool::new(false);
         // Some cases at a time on all cores, taken up in their order.
         let together = 4 * rayon::current_num_threads() as u64;
         for first in (0..count).step_by(usize::try_from(together).unwrap_or(1)) {
@@ -177,9 +183,11 @@ impl Asked {
             }
             let some = first..count.min(first + together);
             let all: Vec<_> =
-                some.into_par_iter().map(|index| self.ask_all(programs, index)).collect();
+                some.into_par_iter().map(|index| self.ask_all(programs, index, &endless)).collect();
             for (index, asked) in (first..).zip(all) {
-                for (case, checked) in asked? {
+                let asked = asked?;
+                ran.left_out += u64::from(asked.is_empty());
+                for (case, checked) in asked {
                     for (order, checked) in checked.into_iter().enumerate() {
                         self.take_up(&mut ran, programs, (index, &case), (order, checked))?;
                     }
@@ -211,20 +219,32 @@ impl Asked {
         on_purpose(&self.manifest, program, &all)
     }
 
-    /// What comes of the cases of an index, of each in every order.
+    /// What comes of the cases of an index, of each in every order; nothing once a kernel did not end.
     fn ask_all(
         &self,
         programs: &[Program],
         index: u64,
+        endless: &AtomicBool,
     ) -> Result<Vec<(Case, Vec<Checked>)>, ProgramError> {
         let in_orders = |case: Case| {
-            let each = self.schedules.iter().map(|schedule| self.ask(programs, &case, schedule));
-            let all = each.collect::<Result<_, _>>()?;
+            let mut all = Vec::new();
+            for schedule in &self.schedules {
+                if endless.load(Ordering::Relaxed) {
+                    break;
+                }
+                let checked = self.ask(programs, &case, schedule)?;
+                endless.fetch_or(checked.endless, Ordering::Relaxed);
+                all.push(checked);
+            }
             Ok((case, all))
         };
         let all: Vec<_> = self.cases(index)?.into_par_iter().map(in_orders).collect();
         // The first error of the order of the cases, whichever came first.
-        all.into_iter().collect()
+        let all: Result<Vec<(Case, Vec<Checked>)>, ProgramError> = all.into_iter().collect();
+        all.map(|mut all| {
+            all.retain(|(_, checked)| !checked.is_empty());
+            all
+        })
     }
 
     /// Notes what came of a case in an order.
@@ -241,7 +261,12 @@ impl Asked {
             ran.failing.push((case.clone(), order));
         }
         if wrong && ran.found.is_none() {
-            let mut found = self.found(programs, (index, case), (order, &self.schedules[order]))?;
+            let mut found = if checked.endless {
+                let (case, checked) = (case.clone(), checked.clone());
+                Found { index, case, order, checked, purpose: None }
+            } else {
+                self.found(programs, (index, case), (order, &self.schedules[order]))?
+            };
             // A small case of simple numbers fits more than one explanation.
             if let Some(explained) = &checked.explained {
                 found.checked.explained = Some(explained.clone());
@@ -259,9 +284,13 @@ impl Asked {
         (index, case): (u64, &Case),
         (order, schedule): (usize, &Schedule),
     ) -> Result<Found, ProgramError> {
+        // A smaller case in which a kernel does not end is another fault, and costs all of its time.
+        let mut endless = false;
         let mut fails = |case: &Case| {
-            !interrupt::is_asked()
-                && self.ask(programs, case, schedule).is_ok_and(|one| one.is_wrong())
+            let stopped = endless || interrupt::is_asked();
+            let one = if stopped { None } else { self.ask(programs, case, schedule).ok() };
+            endless |= one.as_ref().is_some_and(|one| one.endless);
+            one.is_some_and(|one| one.is_wrong() && !one.endless)
         };
         let case = match self.cases {
             Cases::Made { .. } | Cases::Own(_) => case.clone(),

@@ -91,6 +91,10 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
             let _ = writeln!(text, "  {line}");
         }
     }
+    if ran.left_out > 0 {
+        let cases = count(ran.left_out, "more case");
+        let _ = writeln!(text, "NOT EXERCISED: {cases}, since a kernel did not end in one");
+    }
     text.push('\n');
     text += &table(&rows(*question, arrays));
     text += &notes(*question, all, arrays);

@@ -12,6 +12,7 @@ use splatcheck_reference::splat::Formulation;
 use super::PtxPlan;
 use crate::cli::exit::{CliError, Outcome};
 use crate::cli::gate::write_sarif;
+use crate::cli::paths::OF_CORPUS;
 use crate::emulated::{lines_at_fault, places_of};
 use crate::manifest::Manifest;
 use crate::user_kernel::{self, Observe, UserProgram};
@@ -19,7 +20,7 @@ use splatcheck_judge::campaign::Place;
 use splatcheck_judge::engines::Emulation;
 use splatcheck_judge::gate::{Evidence, MISUSE, NO_MISUSE, sarif};
 use splatcheck_judge::threads::Pool;
-use splatcheck_judge::words::{count, count_of};
+use splatcheck_judge::words::{count, count_of, shown_path};
 use splatcheck_judge::workload::views;
 
 /// What a kernel runs on.
@@ -96,13 +97,15 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
     let about = format!(
         "observing {} of {}: {races}{inputs}barriers, masks, values never written{bounds}; no oracle",
         plan.kernel,
-        plan.file.display()
+        shown_path(&plan.file)
     );
     writeln!(out, "{about}")?;
     for one in &seen {
         told(one, made, out)?;
     }
-    let mut gate = plan.gate.told(&[about], &[]);
+    let notes = plan.subject.unread().lines();
+    notes.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    let mut gate = plan.gate.told(&[about], &notes);
     let program = plan.file.display().to_string();
     let results = seen.iter().map(|one| sarif::Finding {
         rule: one.kind.to_owned(),
@@ -111,7 +114,8 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
     });
     write_sarif(gate.sarif.take().as_deref(), &results.collect::<Vec<_>>(), &gate.run)?;
     let failures = seen.into_iter().map(|one| one.what).collect();
-    gate.conclude(&Evidence::of_observation(failures), &[], out)
+    let gaps = plan.subject.unread().gap(OF_CORPUS).into_iter().collect();
+    gate.conclude(&Evidence { gaps, ..Evidence::of_observation(failures) }, &[], out)
 }
 
 /// Every view of every case, with its arrays; nothing at all where there is no case.

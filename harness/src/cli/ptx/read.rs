@@ -10,6 +10,7 @@ use crate::cli::exit::{CliError, one_line};
 use crate::cli::{formulation, paths};
 use crate::manifest::{Manifest, ManifestKernel};
 use crate::user_kernel::UserKernel;
+use splatcheck_judge::words;
 use splatcheck_workloads::presets::Preset;
 
 /// Reads a user's kernel that fits one of the `interfaces`, of which the first is the likeliest.
@@ -79,5 +80,5 @@ pub fn heading(
             ", bounds for sums in any order (--reduction NAME gives tighter ones)".to_owned()
         }
     };
-    format!("{stage} is {entry} of {}{sums}", file.display())
+    format!("{stage} is {entry} of {}{sums}", words::shown_path(file))
 }

@@ -14,9 +14,11 @@ use crate::cli::exit::CliError;
 use crate::cli::fuzz::find_generator;
 use crate::cli::number::positive;
 use crate::cli::options::{ConventionName, under};
-use crate::cli::paths;
+use crate::cli::paths::{self, OF_CORPUS};
+use crate::cli::sight::all_blind;
 use crate::manifest::Manifest;
 use splatcheck_judge::campaign::{Item, Policy};
+use splatcheck_judge::io::{InputError, Unread};
 use splatcheck_judge::minimize::shrink;
 use splatcheck_judge::words;
 use splatcheck_judge::workload::{AnyCase, BuiltIn, Case, Workload};
@@ -96,6 +98,8 @@ impl For {
 #[derive(Clone, Debug)]
 pub struct Subject {
     filed: Vec<AnyCase>,
+    /// The files of its folder that are no cases.
+    unread: Unread,
     /// How many are drawn.
     drawn: u64,
     plan: Plan,
@@ -133,7 +137,7 @@ impl SubjectArgs {
         }
         let of_stage = splatcheck_workloads::find(wanted.workload).map_err(CliError::of)?;
         let workload = under(of_stage, self.convention)?;
-        let mut filed = Vec::new();
+        let (mut filed, mut unread) = (Vec::new(), Unread::default());
         if let Some(case) = &self.case {
             paths::expect_extension("--case", case, &EXTENSIONS)?;
             let file = paths::readable_file("--case", case)?;
@@ -144,7 +148,9 @@ impl SubjectArgs {
         }
         if let Some(folder) = &self.corpus {
             let folder = paths::readable_folder("--corpus", folder)?;
-            filed.extend(workload.read_corpus(&folder).map_err(cannot)?);
+            let corpus = workload.read_corpus(&folder).map_err(cannot)?;
+            filed.extend(corpus.cases);
+            unread = corpus.unread;
         }
         if let Some((stage, built_in)) = &wanted.of_stage {
             // Each takes on what is built into the kernel; one that cannot is left out, and counted.
@@ -161,7 +167,8 @@ impl SubjectArgs {
         let plan = plan(workload, self.seed, &named)?;
         let channels = self.channels;
         let read = self.case.or(self.corpus);
-        let subject = Subject { filed, drawn: u64::from(drawn), plan, channels, wanted, read };
+        let subject =
+            Subject { filed, unread, drawn: u64::from(drawn), plan, channels, wanted, read };
         if subject.iter().next().is_some() {
             return Ok(subject);
         }
@@ -197,7 +204,7 @@ fn color_words(colors: ColorForms) -> Option<String> {
     }
 }
 
-fn cannot(error: splatcheck_judge::io::InputError) -> CliError {
+fn cannot(error: InputError) -> CliError {
     CliError::caused("cannot read the case", error)
 }
 
@@ -218,7 +225,8 @@ impl Subject {
         let workload = splatcheck_workloads::find(NAME).map_err(CliError::of)?;
         let plan = plan(workload, 0, &[])?;
         let wanted = For::default();
-        Ok(Self { filed: Vec::new(), drawn: 0, plan, channels: None, wanted, read: None })
+        let (filed, unread) = (Vec::new(), Unread::default());
+        Ok(Self { filed, unread, drawn: 0, plan, channels: None, wanted, read: None })
     }
 
     /// Every case: those in files, then those that are drawn. What a generator's case is made from may
@@ -251,8 +259,23 @@ impl Subject {
         }
     }
 
+    /// What is not judged, in lines of the report.
+    pub(in crate::cli) fn not_judged(&self) -> impl Iterator<Item = String> {
+        self.left_out().into_iter().chain(self.unread.lines())
+    }
+
+    /// Why a run of its cases is no pass, whatever they come to.
+    pub(in crate::cli) fn gaps(&self) -> Vec<String> {
+        all_blind(self.iter()).into_iter().chain(self.unread.gap(OF_CORPUS)).collect()
+    }
+
+    /// The files of its folder that are no cases.
+    pub(super) fn unread(&self) -> &Unread {
+        &self.unread
+    }
+
     /// How many cases are left out, in words; nothing where none is.
-    pub(in crate::cli) fn left_out(&self) -> Option<String> {
+    fn left_out(&self) -> Option<String> {
         let count = self.all().filter(|case| !self.takes(case)).count();
         if let Some(run) = self.wanted.run() {
             let cases = words::count(count, "case");

@@ -89,19 +89,20 @@ fn listed(first: &[u32], count: usize, of: u32) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// Joins the parts, and puts them in the order of their numbers.
+/// Joins the parts, and puts them in the order of their numbers. `unread` says how many more there are, which
+/// could not be read; so many may be missing.
 ///
 /// # Errors
 /// The parts are of different campaigns or engines, one is missing, or one is there twice.
-pub fn join(parts: &mut [Part]) -> Result<Results, JoinError> {
+pub fn join(parts: &mut [Part], unread: usize) -> Result<Results, JoinError> {
     parts.sort_by_key(|part| part.results.shard.number());
     for pair in parts.windows(2) {
         are_of_one_campaign(&pair[0], &pair[1])?;
     }
-    are_complete(parts)?;
+    let absent = absent(parts, unread)?;
     let mut all = parts.iter().map(|part| part.results.clone());
     let mut whole = all.next().ok_or(JoinError::NoParts)?;
-    whole.shard = Shard::WHOLE;
+    (whole.shard, whole.absent) = (Shard::WHOLE, absent);
     let mut findings: Vec<_> = whole.reports.iter_mut().map(|r| take(&mut r.findings)).collect();
     for results in all {
         whole.reached = whole.reached.max(results.reached);
@@ -155,8 +156,8 @@ fn are_of_one_campaign(one: &Part, other: &Part) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// That every part is there once; they are in order.
-fn are_complete(parts: &[Part]) -> Result<(), JoinError> {
+/// The parts that are not there, as many as may be; every other is there once. They are in order.
+fn absent(parts: &[Part], unread: usize) -> Result<Vec<Shard>, JoinError> {
     let twice = |pair: &&[Part]| pair[0].results.shard == pair[1].results.shard;
     if let Some([one, other]) = parts.windows(2).find(twice) {
         let folders = Folders([one, other].map(|part| part.folder.clone()));
@@ -164,11 +165,12 @@ fn are_complete(parts: &[Part]) -> Result<(), JoinError> {
     }
     let of = parts.first().map_or(0, |part| part.results.shard.of());
     let there = |number: &u32| parts.iter().any(|part| part.results.shard.number() == *number);
-    let first: Vec<u32> = (1..=of).filter(|number| !there(number)).take(4).collect();
-    if first.is_empty() {
-        return Ok(());
+    let count = of as usize - parts.len();
+    let first = (1..=of).filter(|number| !there(number));
+    if count > unread {
+        return Err(JoinError::Missing { first: first.take(4).collect(), count, of });
     }
-    Err(JoinError::Missing { first, count: of as usize - parts.len(), of })
+    Ok(first.map(|number| Shard { number, of }).collect())
 }
 
 /// The folder of the part that a case belongs to; the parts are in order.

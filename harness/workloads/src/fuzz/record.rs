@@ -15,7 +15,7 @@ use splatcheck_judge::io::serde_forms::pairs;
 use splatcheck_judge::io::{InputError, read};
 use splatcheck_judge::report::reproducer_path;
 use splatcheck_judge::scatter_step::MOST_LANES;
-use splatcheck_judge::verdict::Difference;
+use splatcheck_judge::verdict::{Difference, Verdict};
 use splatcheck_judge::workload::generator;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -199,6 +199,12 @@ impl EngineRecord {
         if !(1..=MOST_LANES).contains(&width) {
             return Err(RecordError::LaneWidth { engine: self.id.clone(), width });
         }
+        let runs: u64 = self.rows.values().map(|row| row.count(Verdict::Disagree)).sum();
+        let of_kernel = |finding: &&FindingRecord| !finding.fault.is_of_the_machine();
+        let findings = self.findings.iter().filter(of_kernel).count();
+        if (runs > 0) != (findings > 0) {
+            return Err(RecordError::Denied { engine: self.id.clone(), runs, findings });
+        }
         match &self.coverage {
             Some(coverage) if coverage.width() != width => Err(RecordError::Coverage {
                 engine: self.id.clone(),
@@ -317,6 +323,18 @@ pub enum RecordError {
     /// Warp sizes or settings that there are not.
     #[error(transparent)]
     Aim(#[from] AimError),
+    /// Rows that say other than the findings beside them.
+    #[error(
+        "engine {engine}: {runs} runs that disagree beside {findings} findings: it was changed, make it anew"
+    )]
+    Denied {
+        /// The engine.
+        engine: String,
+        /// How many runs disagree.
+        runs: u64,
+        /// How many findings of a kernel there are.
+        findings: usize,
+    },
     /// An engine with warps that there are not.
     #[error("engine {engine}: warp size {width}, expected 1 to 64")]
     LaneWidth {
@@ -425,6 +443,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
         plan,
         cases: record.campaign.cases,
         shard: record.shard,
+        absent: Vec::new(),
         reached: record.reached,
         not_drawn: record.not_drawn,
         missing: record.missing,

@@ -10,7 +10,7 @@ use splatcheck_judge::gate::Provenance;
 use splatcheck_judge::io::InputError;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::report::{Detail, Report, reproducer, reproducer_path};
-use splatcheck_judge::words::count;
+use splatcheck_judge::words::{count, list};
 use splatcheck_judge::workload::generator;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,6 +29,8 @@ pub struct Results {
     pub cases: u64,
     /// The part that was run.
     pub shard: Shard,
+    /// The parts of it that could not be read, and so are not in what follows.
+    pub absent: Vec<Shard>,
     /// One more than the largest index that an engine has run.
     pub reached: u64,
     /// The generators that were to be drawn from but whose files were not on the machine.
@@ -60,13 +62,14 @@ impl Results {
             Detail::Engines => self.maps_in_short(),
             Detail::Rows => self.maps(),
         };
-        notes.extend(self.not_drawn());
+        notes.extend(self.not_drawn().chain(self.not_there()));
         let runs: u64 = self.reports.iter().map(EngineReport::runs).sum();
         let part = match self.shard {
             Shard::WHOLE => String::new(),
             part => format!(" of part {part}"),
         };
-        let cases = count(self.shard.share(self.reached), "case");
+        let absent: u64 = self.absent.iter().map(|part| part.share(self.reached)).sum();
+        let cases = count(self.shard.share(self.reached) - absent, "case");
         notes.push(format!("{cases}{part}, {}", count(runs, "run")));
         let files = self.files(folder);
         let report = Report::new(&self.reports, &self.missing, &files);
@@ -93,6 +96,14 @@ impl Results {
         notes.push(format!("\n{}", space.trim_end()));
         notes.extend(self.not_all_drawn());
         notes
+    }
+
+    /// The parts that are not in it.
+    fn not_there(&self) -> impl Iterator<Item = String> {
+        let names: Vec<_> = self.absent.iter().map(Shard::to_string).collect();
+        (!names.is_empty())
+            .then(|| format!("NOT JUDGED: the cases of part {}", list(&names)))
+            .into_iter()
     }
 
     /// The generators that could not be drawn from.
@@ -122,7 +133,8 @@ impl Results {
     pub fn told(&self, run: Provenance) -> Provenance {
         let chain = self.plan.chain().described().map(str::to_owned);
         let about: Vec<_> = [self.campaign().to_string()].into_iter().chain(chain).collect();
-        let notes: Vec<_> = self.not_drawn().chain(self.not_all_drawn()).collect();
+        let notes: Vec<_> =
+            self.not_drawn().chain(self.not_there()).chain(self.not_all_drawn()).collect();
         let run = Provenance { seed: Some(self.plan.seed()), ..run };
         run.told(&about, &notes)
     }
@@ -144,10 +156,14 @@ impl Results {
     /// Writes the result file and the text report into `folder`; the report names findings in `shown`.
     ///
     /// # Errors
-    /// A file that cannot be written; the result file comes last, so where it is, all is.
+    /// A file that cannot be written; the result file comes last, so where it is, all is. Where parts could not
+    /// be read there is none: it would be taken for the whole.
     pub fn write(&self, folder: &Path, shown: &Path) -> Result<(), InputError> {
         write_file(&folder.join(REPORT), self.text(shown, Detail::Rows).as_bytes())?;
-        write_file(&folder.join(RESULT), Record::new(self).json().as_bytes())
+        if self.absent.is_empty() {
+            write_file(&folder.join(RESULT), Record::new(self).json().as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Reads the result file of `folder` and the cases of its findings.

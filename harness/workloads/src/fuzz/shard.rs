@@ -9,8 +9,8 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
-    number: u32,
-    of: u32,
+    pub(super) number: u32,
+    pub(super) of: u32,
 }
 
 impl Shard {

@@ -148,7 +148,7 @@ mod tests {
         let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
         let corpus = splat.read_corpus(&corpus).expect("it is readable");
         let drawn = (0..200).map(|index| splat.random(0, index).current());
-        let views: Vec<_> = views(corpus.into_iter().chain(drawn)).collect();
+        let views: Vec<_> = views(corpus.cases.into_iter().chain(drawn)).collect();
         let traits = views.par_iter().map(|(case, view)| case.traits(*view).expect("few pairs"));
         let mut space = CaseSpace::default();
         traits.collect::<Vec<_>>().into_iter().for_each(|traits| space.add(traits));

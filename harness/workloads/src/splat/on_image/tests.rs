@@ -74,7 +74,7 @@ fn cases(contract: &Contract) -> Vec<AnyCase> {
     let splat = find("splat").expect("it is one");
     let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
     let random = (0..40).map(|index| splat.random(5, index).current());
-    let all = splat.read_corpus(&corpus).expect("readable").into_iter().chain(random);
+    let all = splat.read_corpus(&corpus).expect("readable").cases.into_iter().chain(random);
     let own = all.filter(|case| contract.not_for(case).is_none());
     own.flat_map(|case| [part(&case), case]).collect()
 }
