@@ -5,6 +5,8 @@ extern crate self as my_kernel;
 
 #[cfg(target_os = "linux")]
 mod action;
+#[cfg(target_os = "linux")]
+mod attack;
 mod bad_apple;
 mod chain;
 mod command;

@@ -3,7 +3,7 @@
 
 use crate::words::{MOST_SHOWN, list, shown};
 
-/// How many are named; the others are counted.
+/// How many lines a report has of them; the others are counted.
 const NAMED: usize = 20;
 
 /// What could not be taken of many, and why.
@@ -63,7 +63,7 @@ impl Unread {
     #[must_use]
     pub fn gap(&self, what: &str) -> Option<String> {
         let (bad, of) = (self.why.len(), self.of);
-        let why: Vec<_> = self.why.iter().take(NAMED).map(|why| shown(why, 500)).collect();
+        let why: Vec<_> = self.why.iter().map(|why| shown(why, 500)).collect();
         (bad > 0).then(|| format!("{bad} of {of} {what} could not be used: {}", list(&why)))
     }
 }
