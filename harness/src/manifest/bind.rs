@@ -4,7 +4,7 @@
 use cpp_demangle::{DemangleOptions, Symbol};
 use splatcheck_emulator::{Module, ParseError};
 
-use crate::manifest::types::{Argument, Launch, Manifest, Scalar};
+use crate::manifest::types::{Argument, Launch, Manifest, Number, Scalar};
 
 /// Bytes of a pointer.
 const POINTER: u32 = 8;
@@ -190,6 +190,36 @@ pub(super) fn structure(scalars: &[Scalar]) -> (Vec<u32>, u32) {
     (offsets, end.next_multiple_of(largest))
 }
 
+/// What an entry point's parameters are declared as (`.u32`), in order.
+fn types<'t>(ptx: &'t str, name: &str) -> Vec<&'t str> {
+    let mut lists = ptx.split(".entry ").skip(1).filter_map(|rest| {
+        let behind = rest.trim_start().strip_prefix(name)?.trim_start();
+        behind.strip_prefix('(')?.split(')').next()
+    });
+    let Some(list) = lists.next() else { return Vec::new() };
+    let of = |parameter: &'t str| parameter.split_whitespace().nth(1).unwrap_or_default();
+    list.split(',').map(of).collect()
+}
+
+/// What is wrong with a number that PTX takes for one of another kind: both have as many bytes.
+fn other_kind(argument: &Argument, declared: &str) -> Option<String> {
+    let Argument::Struct(scalars) = argument else { return None };
+    let [Scalar::Number(number, _)] = scalars[..] else { return None };
+    let float = match number {
+        Number::F32 | Number::F64 => true,
+        Number::U8 | Number::U32 | Number::I32 | Number::U64 | Number::I64 => false,
+    };
+    match declared {
+        ".u32" | ".s32" | ".u64" | ".s64" if float => {
+            Some(format!("is a whole number ({declared}), and the manifest gives a float"))
+        }
+        ".f32" | ".f64" if !float => {
+            Some(format!("is a float ({declared}), and the manifest gives a whole number"))
+        }
+        _ => None,
+    }
+}
+
 /// The entry points of a manifest's launches, which fit it.
 ///
 /// # Errors
@@ -208,12 +238,18 @@ pub(super) fn bind(
         let Some(found) = module.parameter_sizes(&entry) else {
             return Err(BindError::NoEntry { kernel: entry, names: names.clone() });
         };
-        fits(launch, entry, found)
+        let declared = types(ptx, &entry);
+        fits(launch, entry, (found, &declared))
     };
     manifest.launches.iter().map(of).collect()
 }
 
-fn fits(launch: &Launch, entry: String, found: Vec<u32>) -> Result<String, BindError> {
+/// Whether a launch gives what an entry point takes: so many bytes, of this kind.
+fn fits(
+    launch: &Launch,
+    entry: String,
+    (found, declared): (Vec<u32>, &[&str]),
+) -> Result<String, BindError> {
     let given: Vec<_> = launch
         .parameters
         .iter()
@@ -231,7 +267,17 @@ fn fits(launch: &Launch, entry: String, found: Vec<u32>) -> Result<String, BindE
         None if found.len() < given.len() => {
             format!("there is no parameter {}: leave it out", found.len() + 1)
         }
-        None => return Ok(entry),
+        None => {
+            let parameters = launch.parameters.iter().zip(declared).zip(1..);
+            let mut wrong = parameters.filter_map(|((parameter, declared), number)| {
+                let what = other_kind(&parameter.argument, declared)?;
+                Some(format!("parameter {number} {what}"))
+            });
+            match wrong.next() {
+                Some(first) => first,
+                None => return Ok(entry),
+            }
+        }
     };
     Err(BindError::Parameters { entry, found, given, first })
 }
@@ -279,6 +325,25 @@ mod tests {
             "another number"
         );
         assert!(text("").contains("no entry point"), "an empty name is a part of all");
+    }
+
+    #[test]
+    fn a_number_of_the_other_kind_is_not_taken_for_what_is_declared() {
+        let ptx = ".entry _Z3addfi_b(\n)\n.visible .entry _Z3addfi(\n\t.param .u64 .ptr .align 1 a,\n\t\
+                   .param .align 8 .b8 b[16],\n\t.param .f32 c,\n\t.param .u32 d\n)";
+        let types = types(ptx, "_Z3addfi");
+        assert_eq!(types, [".u64", ".align", ".f32", ".u32"], "in order");
+        let number = |kind| Argument::Struct(vec![Scalar::Number(kind, Expression::Integer(1))]);
+        for (kind, declared, fits) in [
+            (Number::F32, ".f32", true),
+            (Number::U32, ".u32", true),
+            (Number::I32, ".u32", true),
+            (Number::F32, ".b32", true),
+            (Number::F32, ".u32", false),
+            (Number::I32, ".f32", false),
+        ] {
+            assert_eq!(other_kind(&number(kind), declared).is_none(), fits, "{kind:?} {declared}");
+        }
     }
 
     #[test]
