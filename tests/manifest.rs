@@ -373,6 +373,11 @@ fn what_cannot_be_followed_is_refused_with_the_reason() {
         &on_case,
         &["takes 26 parameters of", "parameter 4 has 1 bytes, and number has 4"],
     );
+    let float = gsplat.replace("{ u32 = \"tile_size\" }", "{ f32 = \"tile_size\" }");
+    refused(&float, &on_case, &["is a whole number in the program, and a float here"]);
+    let said = say(here, &["ptx", &file]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("--manifest FILE.toml") && said.err.contains("--kernel"), "{said:?}");
     let other = gsplat.replace("rasterize_to_pixels_bwd", "rasterize_to_pixels_fwd");
     refused(&other, &on_case, &["'rasterize_to_pixels_fwd'", "void own::rasterize_to_pixels_bwd<"]);
     refused(

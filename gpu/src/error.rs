@@ -76,8 +76,8 @@ pub enum EngineError {
     /// The inputs or outputs are more than the device, or the way to it, takes.
     #[error("too large: {0}")]
     TooLarge(String),
-    /// A kernel faulted, or the device reported another error.
-    #[error("device failed: {0}")]
+    /// A kernel faulted, or the device reported another error: the words say which.
+    #[error("{0}")]
     Device(String),
     /// A kernel was given up after the time that it had: perhaps it never ends.
     #[error("{0}")]

@@ -52,6 +52,10 @@ use splatcheck_judge::words::folder_name;
 use splatcheck_judge::workload::AnyCase;
 use splatcheck_workloads::splat::formulated::described;
 
+/// What is said where nothing describes the kernel's parameters.
+const NO_ARRAYS: &str = "say which arrays your kernel takes: --manifest FILE.toml (docs/src/manifests.md). A kernel \
+                         with the parameters that 'splatcheck ptx --help' lists needs --kernel NAME alone";
+
 /// Options of `ptx`, as typed.
 #[derive(Clone, Debug, Args)]
 #[command(after_long_help = interface::INTERFACE)]
@@ -60,7 +64,7 @@ pub struct PtxArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Its entry point, with the parameters that are listed below
-    #[arg(long, value_name = "NAME", required_unless_present = "manifest")]
+    #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
     /// How to launch a kernel with parameters of its own (.toml; see below)
     #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
@@ -235,8 +239,7 @@ impl PtxArgs {
         if let Some(manifest) = &self.manifest {
             return read_manifest(&self.file, manifest, &compiler);
         }
-        // One of both is there: the parser sees to that.
-        let entry = self.kernel.clone().unwrap_or_default();
+        let entry = self.kernel.clone().ok_or_else(|| CliError::new(NO_ARRAYS))?;
         let asked = self.formulation.unwrap_or_default();
         read_kernel(("ptx", &self.file), &compiler, entry, &asked.interfaces())
             .map(UserKernel::from)
