@@ -9,6 +9,7 @@ pub mod built_in;
 pub mod container;
 pub mod date;
 pub mod error;
+mod excerpt;
 pub mod hazards;
 pub mod memory;
 pub mod notation;
@@ -19,3 +20,4 @@ pub mod toml_node;
 pub mod write;
 
 pub use error::{InputError, Problem};
+pub use excerpt::Excerpt;
