@@ -87,6 +87,28 @@ fn every_report_names_what_was_judged() {
 }
 
 #[test]
+fn the_lines_of_the_source_stand_beside_a_finding() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let at = |path: &str| root().join(path).display().to_string();
+    let program = at("gpu/tests/kernels/own_backward_racy.ptx");
+    let case = at("corpora/splat/large-over-many-tiles.toml");
+    let words = ["ptx", &program, "--kernel", "own_backward", "--case", &case, "--json", "r.json"];
+    let said = say(here, &[&words[..], &["--schedule", "adversarial:7"]].concat());
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("no result: kernel 'own_backward' line 167, "), "{said:?}");
+    let html = page(here, &["r.json"]);
+    let text = fs::read_to_string(&program).expect("readable");
+    let lines: Vec<_> = text.lines().skip(164).take(5).collect();
+    assert!(lines[2].contains("st.global.f32"), "another program: {lines:?}");
+    for (at, line) in (165..).zip(lines) {
+        let shown = format!("{at:5}  {}\n", line.replace('\t', " "));
+        let shown = if at == 167 { format!("<strong>{shown}</strong>") } else { shown };
+        assert!(html.replace('\t', " ").contains(&shown), "no line {at}: {html}");
+    }
+}
+
+#[test]
 fn two_kernels_of_one_build_are_kept_apart() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();

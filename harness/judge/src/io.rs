@@ -9,6 +9,7 @@ pub mod built_in;
 pub mod container;
 pub mod date;
 pub mod error;
+mod excerpt;
 pub mod hazards;
 pub mod memory;
 pub mod notation;
@@ -20,4 +21,5 @@ pub mod unread;
 pub mod write;
 
 pub use error::{InputError, Problem};
+pub use excerpt::Excerpt;
 pub use unread::Unread;

@@ -3,6 +3,7 @@
 mod people;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
@@ -12,6 +13,7 @@ use crate::campaign::{
     EngineReport, Fault, Finding, FindingPlace, Place, Row, Unsupported, by_fault,
 };
 use crate::engines::Missing;
+use crate::io::Excerpt;
 use crate::verdict::{Difference, place};
 use splatcheck_gpu::{Reduction, Stage};
 
@@ -144,6 +146,9 @@ pub struct UnsupportedSummary {
     pub reason: String,
 }
 
+/// Most places whose source is shown.
+const SOURCES: usize = 3;
+
 /// One thing that was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingSummary {
@@ -174,6 +179,9 @@ pub struct FindingSummary {
     pub reproducer: String,
     /// Why it is a known failure, if it is.
     pub known: Option<String>,
+    /// The source around the lines that have a part in it, as far as it could be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source: Vec<Excerpt>,
     /// The lines of source that have a part in it; JSON has them in words.
     #[serde(skip)]
     pub places: Vec<Place>,
@@ -360,6 +368,12 @@ impl RowSummary {
     }
 }
 
+/// The source around a place. A program's first line stands for the whole of it, and says nothing.
+fn excerpt_at(place: &Place) -> Option<Excerpt> {
+    let line = usize::try_from(place.line).ok().filter(|line| *line > 1)?;
+    Excerpt::of(Path::new(place.file.as_ref()?), line)
+}
+
 impl FindingSummary {
     fn new(finding: &Finding, file: &str, known: Option<String>) -> Self {
         let setting = finding.setting.filter(|setting| setting.reduction.has_threshold());
@@ -385,6 +399,7 @@ impl FindingSummary {
             runs: finding.runs,
             reproducer: file.to_owned(),
             known,
+            source: finding.places.iter().filter_map(excerpt_at).take(SOURCES).collect(),
             places: finding.places.clone(),
         }
     }

@@ -7,6 +7,7 @@ pub mod pictures;
 
 use crate::coverage::Coverage;
 use crate::gate::{EngineSummary, FindingSummary, MissingSummary, Summary, place};
+use crate::io::Excerpt;
 use crate::report::{compared, rows};
 use crate::words::{count, shell_word};
 use charts::ChartError;
@@ -57,6 +58,7 @@ impl Page {
         let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
         let body = html! {
             (verdict(summary))
+            @if !summary.faults().is_empty() { h2 { "What is wrong" } }
             @for all in summary.faults() { (self.fault(&all)) }
             h2 { "Engines" }
             (engines(summary))
@@ -174,10 +176,11 @@ fn finding(
                 (count(finding.runs, "run")) " failed in this way; the smallest case is "
                 (finding.case) ", camera " (finding.camera)
             }
+            @for excerpt in &finding.source { (source(excerpt)) }
             (outside(finding))
             @if let Some(picture) = picture { (picture.html()) }
             @if !finding.reproducer.is_empty() {
-                pre { code { "splatcheck replay " (shell_word(&finding.reproducer)) } }
+                pre tabindex="0" { code { "splatcheck replay " (shell_word(&finding.reproducer)) } }
             }
             @if !others.is_empty() {
                 details {
@@ -194,6 +197,20 @@ fn finding(
     }
 }
 
+/// The lines of a source around one of them.
+#[must_use]
+pub fn source(excerpt: &Excerpt) -> Markup {
+    html! {
+        p.soft { (excerpt.file) ":" (excerpt.line) }
+        pre tabindex="0" { code {
+            @for (at, line) in &excerpt.lines {
+                @if *at == excerpt.line { strong { (format!("{at:5}  {line}\n")) } }
+                @else { (format!("{at:5}  {line}\n")) }
+            }
+        } }
+    }
+}
+
 /// Elements in a table.
 const LISTED: usize = 12;
 
@@ -202,7 +219,7 @@ fn outside(finding: &FindingSummary) -> Markup {
     let all = finding.outside.len();
     html! {
         @if all > 0 {
-            div.wide {
+            div.wide tabindex="0" {
                 table {
                     thead { tr { th { "element" } th { "kernel" } th { "oracle" } th { "bound" } th { "error / bound" } } }
                     tbody {
@@ -225,7 +242,7 @@ fn outside(finding: &FindingSummary) -> Markup {
 /// A line for each engine.
 fn engines(summary: &Summary) -> Markup {
     html! {
-        div.wide {
+        div.wide tabindex="0" {
             table {
                 thead { tr {
                     @for head in ["engine", "device", "lanes", "runs", "agree", "disagree", "inconclusive", "not exercised", "error / bound: 99 %", "worst"] {
@@ -300,7 +317,7 @@ fn not_exercised(summary: &Summary) -> Markup {
 fn provenance(summary: &Summary) -> Markup {
     html! {
         h2 { "What was judged" }
-        div.wide {
+        div.wide tabindex="0" {
             table.facts { tbody {
                 @for (name, value) in summary.facts() { tr { th { (name) } td { (value) } } }
             } }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use maud::{Markup, html};
-use splatcheck_judge::io::read;
+use splatcheck_judge::io::Excerpt;
 use splatcheck_judge::io::write::write_file;
-use splatcheck_judge::report::page::document;
+use splatcheck_judge::report::page::{document, source};
 use splatcheck_judge::words::count;
 
 use super::asked::{Found, Ran};
@@ -17,9 +17,6 @@ use crate::gradcheck::{Judged, element_of};
 
 /// Wrong elements that are shown of an array.
 const LISTED: usize = 12;
-
-/// Lines of the source that are shown before and behind the one that is named.
-const AROUND: usize = 2;
 
 /// Writes the page; `again` says how a finding is run again.
 pub(super) fn write(plan: &Plan, ran: &Ran, again: &[String], file: &Path) -> Result<(), CliError> {
@@ -44,7 +41,7 @@ fn html_of(plan: &Plan, ran: &Ran, again: &[String]) -> String {
         }
         @if let Some(found) = &ran.found { (finding(plan, ran, found, again)) }
         h2 { "Arrays" }
-        div.wide { table {
+        div.wide tabindex="0" { table {
             thead { tr { @for name in &head { th { (name) } } } }
             tbody { @for row in &table { tr { @for cell in row { td { (cell) } } } } }
         } }
@@ -58,39 +55,20 @@ fn html_of(plan: &Plan, ran: &Ran, again: &[String]) -> String {
 
 fn finding(plan: &Plan, ran: &Ran, found: &Found, again: &[String]) -> Markup {
     let explained = found.checked.explained.as_ref();
+    let excerpt = explained_at(plan, found);
+    let excerpt = excerpt.and_then(|(file, line)| Excerpt::of(&file, line as usize));
     html! {
         section.finding {
             h3 { (setting(found)) }
             @if let Some(why) = &found.checked.fault { p { strong { "no result: " (why) } } }
             @if let Some(explained) = explained { p { strong { (explained.words) } } }
-            @if let Some((file, line)) = explained_at(plan, found) { (source(&file, line)) }
+            @if let Some(excerpt) = excerpt { (source(&excerpt)) }
             @if let Some(purpose) = &found.purpose { p { (on_purpose(purpose)) } }
             @for line in ran.swept.lines() { p { (line) } }
             @for judged in &found.checked.arrays {
                 @if !judged.wrong.is_empty() { (elements(judged)) }
             }
-            @for command in again { pre { code { (command) } } }
-        }
-    }
-}
-
-/// The lines of a source around one of them.
-fn source(file: &Path, number: u32) -> Markup {
-    let number = number as usize;
-    let text = read::bytes(file);
-    let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    let first = number.saturating_sub(AROUND).max(1);
-    let lines = text.lines().enumerate().skip(first - 1).take(number + AROUND + 1 - first);
-    let lines: Vec<_> = lines.map(|(at, line)| (at + 1, line)).collect();
-    html! {
-        @if !lines.is_empty() {
-            p.soft { (file.file_name().unwrap_or_default().to_string_lossy()) ":" (number) }
-            pre { code {
-                @for (at, line) in lines {
-                    @if at == number { strong { (format!("{at:5}  {line}\n")) } }
-                    @else { (format!("{at:5}  {line}\n")) }
-                }
-            } }
+            @for command in again { pre tabindex="0" { code { (command) } } }
         }
     }
 }
@@ -99,7 +77,7 @@ fn source(file: &Path, number: u32) -> Markup {
 fn elements(judged: &Judged) -> Markup {
     html! {
         p { (judged.name) ": " (judged.wrong.len()) " of " (judged.compared) " elements are wrong" }
-        div.wide { table {
+        div.wide tabindex="0" { table {
             thead { tr {
                 @for name in ["element", "in real arithmetic", "must be", "distance", "uncertainty", "f32"] {
                     th { (name) }

@@ -44,7 +44,7 @@ pub(super) fn histogram(title: &str, octaves: &BTreeMap<i32, u64>) -> Result<Str
         chart.draw_series([PathElement::new([(0.0, 0), (0.0, most)], RED.stroke_width(2))])?;
         area.present()?;
     }
-    Ok(as_chart(&svg))
+    Ok(as_chart(&svg, title))
 }
 
 /// Lines over thresholds, each with its name.
@@ -77,13 +77,14 @@ pub(super) fn curves(
         labels?;
         area.present()?;
     }
-    Ok(as_chart(&svg))
+    Ok(as_chart(&svg, title))
 }
 
-/// The drawing as an element of a page that fits its column.
-fn as_chart(svg: &str) -> String {
+/// The drawing as an element of a page that fits its column; a screen reader says its title.
+fn as_chart(svg: &str, title: &str) -> String {
     let [width, height] = ["width", "height"].map(|name| attribute(svg, name));
-    svg.replacen("<svg ", "<svg class=\"chart\" role=\"img\" ", 1)
+    let title = title.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    svg.replacen("<svg ", &format!("<svg class=\"chart\" role=\"img\" aria-label=\"{title}\" "), 1)
         .replacen(&width, "", 1)
         .replacen(&height, "", 1)
 }
@@ -109,6 +110,7 @@ mod tests {
         let svg = histogram("emulator", &octaves).expect("it is drawn");
         let tag = svg.split('>').next().expect("a tag");
         assert!(tag.contains("class=\"chart\"") && tag.contains("viewBox"), "{tag}");
+        assert!(tag.contains("aria-label=\"emulator\""), "its name: {tag}");
         assert!(!tag.contains(" width=") && !tag.contains(" height="), "it fits its column: {tag}");
         let bars = svg.matches("<rect").count();
         assert_eq!(bars, 3, "the smallest ratios share one: {svg}");

@@ -71,7 +71,7 @@ fn stage_map(stage: &str, rows: &[(&EngineSummary, &RowSummary)]) -> Markup {
     let thresholds: BTreeSet<u32> =
         rows.iter().flat_map(|(_, row)| row.max_at.keys().copied()).collect();
     html! {
-        div.wide {
+        div.wide tabindex="0" {
             table.map {
                 caption { code { (stage) } }
                 thead { tr {
@@ -116,7 +116,7 @@ pub(super) fn coverage(engine: &str, coverage: &Coverage) -> Markup {
         h3 { (engine) ": " (met) " of " (all) " cells" }
         div.charts {
             @for (reduction, rows) in maps {
-                div.wide {
+                div.wide tabindex="0" {
                     table.cover {
                         caption { code { (reduction) } }
                         tbody { @for (threshold, tenths) in rows {
