@@ -207,7 +207,7 @@ fn make_files(here: &Path) {
         (0, vec!["cases", "--corpus", "one", "--count", "0", "--out", "written"]),
         (0, [&gradcheck[..], &["--save", "saved.safetensors"]].concat()),
         (1, vec!["gradcheck", &broken, "--manifest", &manifest, "--cases", "1", "--out", "found"]),
-        (0, vec!["check", "--engine", "emulator", "--case", &case, "--json", "run.json"]),
+        (0, vec!["self-check", "--engine", "emulator", "--case", &case, "--json", "run.json"]),
         (0, vec!["fuzz", "--engine", "emulator", "--cases", "1", "--out", "fuzz"]),
         (0, vec!["oracle", &case, "--stages", "-o", "result.safetensors"]),
         (0, vec!["render", "--ply", "scene.ply", "--cameras", "cameras.json", "-o", "a.png"]),

@@ -37,12 +37,17 @@ fn of_a_corpus_all_others_are_judged() {
     let kernel = |name: &str| root().join("gpu/tests/kernels").join(name).display().to_string();
     let [ptx, manifest] = ["gsplat_backward.ptx", "gsplat_backward.toml"].map(kernel);
     let own = ["ptx", &ptx, "--manifest", &manifest, "--corpus", &corpus];
-    let check = ["check", "--engine", "emulator", "--corpus", &corpus, "--cases", "0"];
+    let check = ["self-check", "--engine", "emulator", "--corpus", &corpus, "--cases", "0"];
     let check = [&check[..], &["--json", "run.json", "--junit", "run.xml"]].concat();
     let cases = ["cases", "--level", "raster", "--corpus", &corpus, "--count", "0", "--out", "out"];
     for words in [&own[..], &[&own[..], &["--observe-only"]].concat(), &check, &cases] {
         let said = say(here, words);
         names_both(&format!("{words:?}"), &said);
+        let first = said.out.lines().next().unwrap_or_default();
+        assert!(!first.starts_with("agree:"), "no plain agreement: {first}");
+        if words == own || words == check {
+            assert!(first.starts_with("agree on what could be judged: "), "{first}");
+        }
     }
     assert_eq!(files(&here.join("out/cases")).len(), 2, "the good ones were written");
     let text = fs::read_to_string(here.join("run.json")).expect("written");

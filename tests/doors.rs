@@ -129,7 +129,7 @@ fn names_in_files_are_text_wherever_they_are_shown_and_short() {
     let all: Vec<Vec<&str>> = vec![
         [&check[..], &["--known-failures", "known.toml"]].concat(),
         vec!["render", "--ply", "bad.ply", "--cameras", "cameras.json", "-o", "a.png"],
-        vec!["check", "--engine", "\u{1b}[2J"],
+        vec!["self-check", "--engine", "\u{1b}[2J"],
         vec!["check", "--\u{1b}[2J"],
     ];
     for words in &all {

@@ -426,7 +426,7 @@ fn what_ends_a_run_is_an_option() {
     let file = folder.path().join("splatcheck-out/gradcheck-copy-0-0.safetensors");
     let said = say(folder.path(), &["replay", &file.display().to_string()]);
     assert!(said.out.contains("\nDISAGREE v_x: 1 of 1"), "the reproducer notes it: {said:?}");
-    let said = run(&["--observe", "bounds=off"]);
+    let said = run(&["--observe", "barriers=off"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
 }
 

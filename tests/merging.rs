@@ -204,7 +204,7 @@ fn parts_that_are_not_the_whole_are_refused() {
     fuzz(Defect::None, "2/3", 6, &other);
     refused(&[one, &other, three], &["different campaigns", "seed 5", "seed 6"]);
     let nowhere = around.path().join("nowhere");
-    refused(&[&nowhere, &nowhere], &["2 of 2 parts could not be used", "nowhere", "cannot read"]);
+    refused(&[&nowhere, &nowhere], &["2 of 2 parts could not be used", "nowhere", "no such file"]);
     refused(&[one, &nowhere], &["part 2/3, 3/3 is missing"]);
 }
 
@@ -228,7 +228,7 @@ fn a_part_that_cannot_be_read_is_named_and_the_others_are_joined() {
         assert!(whole.join(REPORT).exists(), "the report is there: {said}");
         fs::remove_dir_all(&whole).expect("it was written");
     };
-    without(&[one, &around.path().join("nowhere"), three], &["nowhere", "cannot read"]);
+    without(&[one, &around.path().join("nowhere"), three], &["nowhere", "no such file"]);
 
     // What a reproducer's file holds and its name are checked, and so are the counts.
     let result = two.join(RESULT);

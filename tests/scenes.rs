@@ -148,7 +148,7 @@ fn vertices_without_a_rotation_are_left_out_by_every_command_that_was_asked_to()
         assert!(said.out.contains("s.ply: 20 of 40 vertices are left out: prop"), "{said:?}");
     }
     assert_eq!(fs::read(here.join("i.png")).expect("an image"), whole, "the others are all there");
-    let check = ["check", "--engine", "emulator", "--reduction", "atomic", "--drop-invalid"];
+    let check = ["self-check", "--engine", "emulator", "--reduction", "atomic", "--drop-invalid"];
     let said = say(here, &[&check[..], &scene].concat());
     assert!(said.out.contains("s.ply: 20 of 40 vertices are left out"), "{said:?}");
     assert!(said.out.starts_with("agree"), "{said:?}");

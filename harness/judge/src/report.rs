@@ -10,7 +10,7 @@ mod rows;
 use crate::campaign::{EngineReport, Finding};
 use crate::engines::Missing;
 use crate::interrupt;
-use crate::verdict::Tally;
+use crate::verdict::{Tally, Verdict};
 use crate::words::count;
 use std::path::Path;
 
@@ -43,6 +43,8 @@ pub struct Report<'a> {
     pub about: &'a [String],
     /// What else was not judged: lines below what the engines left out.
     pub notes: &'a [String],
+    /// Why agreement is no pass: what was asked for and could not be judged.
+    pub gaps: &'a [String],
 }
 
 impl<'a> Report<'a> {
@@ -53,14 +55,14 @@ impl<'a> Report<'a> {
         missing: &'a [Missing],
         files: &'a [Vec<String>],
     ) -> Self {
-        Self { reports, missing, files, about: &[], notes: &[] }
+        Self { reports, missing, files, about: &[], notes: &[], gaps: &[] }
     }
 
     /// The report: the verdict first, the findings last.
     #[must_use]
     pub fn text(&self, detail: Detail) -> String {
-        let Self { reports, missing, files, about, notes } = *self;
-        let mut text = verdict_line(reports, missing);
+        let Self { reports, missing, files, about, notes, gaps } = *self;
+        let mut text = verdict_line(reports, missing, gaps);
         let below = match detail {
             Detail::Verdict => None,
             Detail::Engines => Some((String::new(), left_out::grouped(reports, missing))),
@@ -81,9 +83,11 @@ impl<'a> Report<'a> {
     }
 }
 
-/// One line with the worst verdict.
-fn verdict_line(reports: &[EngineReport], missing: &[Missing]) -> String {
-    let verdict = EngineReport::worst(reports).to_string();
+/// One line with the worst verdict, which is of what could be judged.
+fn verdict_line(reports: &[EngineReport], missing: &[Missing], gaps: &[String]) -> String {
+    let worst = EngineReport::worst(reports);
+    let in_part = worst == Verdict::Agree && !gaps.is_empty();
+    let verdict = format!("{worst}{}", if in_part { " on what could be judged" } else { "" });
     let verdict = if interrupt::is_asked() { interrupt::until_then(&verdict) } else { verdict };
     let runs: u64 = reports.iter().map(EngineReport::runs).sum();
     let tallies = || reports.iter().flat_map(|r| r.rows.values()).map(|row| &row.tally);

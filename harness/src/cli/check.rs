@@ -153,7 +153,12 @@ fn conclude(
     let missing = &plan.discovery.missing_requested(plan.named, judge);
     let blind = not_exercised.iter().map(|what| format!("NOT EXERCISED: {what}"));
     let notes: Vec<_> = blind.chain(unread.clone()).collect();
-    let report = Report { about: &about, notes: &notes, ..Report::new(reports, missing, &files) };
+    let report = Report {
+        about: &about,
+        notes: &notes,
+        gaps: &gaps,
+        ..Report::new(reports, missing, &files)
+    };
     out.write_all(report.text(plan.detail).as_bytes())?;
     out.write_all(to_add(plan).unwrap_or_default().as_bytes())?;
     let evidence = Evidence { not_exercised, gaps, ..Evidence::new(reports, missing) };

@@ -31,7 +31,7 @@ const OF_THE_PROJECT: [&str; 4] = ["schedules", "coverage", "formulations", "acc
 #[must_use]
 pub fn command() -> Command {
     let template = format!(
-        "{{about}}\n\nUsage: splatcheck COMMAND [OPTIONS]\n{}\nFor work on splatcheck itself: {}\n\n\
+        "{{about}}\n\nUsage: splatcheck COMMAND [OPTIONS]\n{}\nFor work on splatcheck itself: {}\n\
          Options and an example of every command: splatcheck COMMAND --help{{after-help}}\n",
         groups(&Cli::command()),
         OF_THE_PROJECT.join(", ")

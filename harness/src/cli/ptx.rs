@@ -379,9 +379,10 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let outputs = plan.kernel.manifest().and_then(Manifest::left_out_in_words);
     let notes: Vec<_> =
         judged.others.into_iter().chain(outputs).chain(plan.subject.not_judged()).collect();
-    let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
-    out.write_all(report.text(plan.detail).as_bytes())?;
     let gaps = plan.subject.gaps();
+    let report =
+        Report { about: &about, notes: &notes, gaps: &gaps, ..Report::new(&reports, &[], &files) };
+    out.write_all(report.text(plan.detail).as_bytes())?;
     let evidence = Evidence { gaps, ..Evidence::new(&reports, &[]) };
     plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }

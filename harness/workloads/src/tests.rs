@@ -130,8 +130,11 @@ fn files_say_whose_cases_they_are() {
         assert_eq!(jobs(read.case.as_ref()), jobs(case.as_ref()), "{}", workload.name());
     }
     for workload in all() {
-        let corpus = workload.read_corpus(folder.path());
-        assert!(corpus.is_err(), "{} takes another workload's case", workload.name());
+        let corpus = workload.read_corpus(folder.path()).expect("its own case is good");
+        let names: Vec<_> = corpus.cases.iter().map(|case| case.name().to_owned()).collect();
+        assert_eq!(names, [workload.name()], "another workload's case is not taken");
+        let others = all().len() - 1;
+        assert_eq!(corpus.unread.lines().len(), others, "and named: {:?}", corpus.unread);
     }
     let file = folder.path().join("meshes.safetensors");
     let metadata = [(WORKLOAD_KEY.to_owned(), "mesh".to_owned())].into();

@@ -53,10 +53,15 @@ pub(super) fn run(
     told.extend(not_compared.iter().map(|what| format!("NOT COMPARED: {what}")));
     let mut left_out = notes.clone();
     left_out.extend(cases.said.blind.iter().map(|why| format!("NOT EXERCISED: {why}")));
-    let report = Report { about: &told, notes: &left_out, ..Report::new(&reports, &[], &files) };
-    out.write_all(report.text(plan.detail).as_bytes())?;
     let blind = all_blind(cases.all().filter(|case| command.takes(case)));
-    let gaps = blind.into_iter().chain(cases.unread.gap(OF_CORPUS)).collect();
+    let gaps: Vec<_> = blind.into_iter().chain(cases.unread.gap(OF_CORPUS)).collect();
+    let report = Report {
+        about: &told,
+        notes: &left_out,
+        gaps: &gaps,
+        ..Report::new(&reports, &[], &files)
+    };
+    out.write_all(report.text(plan.detail).as_bytes())?;
     let not_exercised = cases.said.blind.clone();
     let evidence = Evidence { gaps, not_exercised, not_compared, ..Evidence::new(&reports, &[]) };
     let gate = plan.gate.clone().of(provenance::of_program(&command, plan.subject.seed()));
