@@ -161,7 +161,8 @@ impl Source {
     /// Every case of a folder, each with all its cameras.
     fn corpus(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<NativeCase>> {
         detached(py, || {
-            let cases = self.workload.read_corpus(&folder).map_err(value_error)?;
+            let corpus = self.workload.read_corpus(&folder).map_err(value_error)?;
+            let cases = corpus.all(&folder).map_err(value_error)?;
             let mut all = Vec::new();
             for case in cases {
                 if !self.has_no_run(&case) {
