@@ -206,7 +206,7 @@ REFUSED = {
     "inputs: missing": dict(inputs=None),
     "outputs: missing": dict(outputs=None),
     "inputs are of type list": dict(inputs=[X]),
-    "input 'x' is of type float64: expected float32, int32, uint32, int64, uint8 or bool": lambda: given(x=X.astype(np.float64)),
+    "input 'x' is of type float64: expected float32, float16, int32, uint32, int64, uint8 or bool": lambda: given(x=X.astype(np.float64)),
     "input 'x' is of type str: expected an array": lambda: given(x="X"),
     "tensor 'v_y'": dict(gradients={"y": GIVEN[:3], "x": "v_x", "w": "v_w"}),
     "has parameters of [8, 8, 8, 8, 4] bytes, the manifest gives [8, 8, 8, 8, 8]": lambda: asked(
@@ -216,7 +216,7 @@ REFUSED = {
     "struct = []": lambda: asked(forward=forward(parameters=["x", "w", "cells", "y", ()])),
     "output 'y' is not zero throughout": dict(outputs={"y": np.ones(8, np.float32)}),
     "output 'y', its shape is -8": dict(outputs={"y": -8}),
-    "output 'y' is of type float16": dict(outputs={"y": np.zeros(8, np.float16)}),
+    "output 'y' is of type complex64": dict(outputs={"y": np.zeros(8, np.complex64)}),
     "outputs are of type int": dict(outputs=8),
     "[outputs.unused] is an array that no kernel has": dict(outputs={"y": np.zeros(8, np.float32), "unused": 3}),
     "gradients are of type NoneType": dict(gradients=None),
