@@ -6,12 +6,11 @@
 //! names its seed and number, and leaves the file in the system's folder for temporary files.
 #![cfg(target_os = "linux")]
 
-use splatcheck_tests::{root, say, small_ply, splatcheck, text};
+use splatcheck_tests::{ended_within, root, say, small_ply, splatcheck, text};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// After this time a command waits for ever, whatever the load.
 const LONGEST: Duration = Duration::from_secs(100);
@@ -233,17 +232,8 @@ fn wrong(here: &Path, words: &[String]) -> Option<String> {
     let stream = |path: &Path| Stdio::from(fs::File::create(path).expect("a file"));
     command.stdin(Stdio::null()).stdout(stream(&out)).stderr(stream(&err));
     let mut child = command.spawn().expect("prlimit starts it");
-    let start = Instant::now();
-    let status = loop {
-        match child.try_wait().expect("it is ours") {
-            Some(status) => break status,
-            None if start.elapsed() > LONGEST => {
-                child.kill().expect("it is ours");
-                child.wait().expect("it is ours");
-                return Some("it waits for ever".to_owned());
-            }
-            None => sleep(Duration::from_millis(2)),
-        }
+    let Some(status) = ended_within(&mut child, LONGEST) else {
+        return Some("it waits for ever".to_owned());
     };
     let [out, err] = [out, err].map(|path| text(&fs::read(path).expect("what it said")));
     let last = |text: &str| text.chars().take(600).collect::<String>();

@@ -8,12 +8,12 @@
 use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use splatcheck::cli::help;
 use splatcheck_judge::engines::command::CommandLine;
-use splatcheck_tests::{python, root, say, splatcheck, text};
+use splatcheck_tests::{pages, python, root, say, splatcheck, text};
 
 /// Above a block of output.
 const PRINTED_BY: &str = "<!-- printed by: ";
@@ -42,24 +42,10 @@ struct Block {
     lines: Vec<String>,
 }
 
-fn below(folder: &Path, pages: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("a file").path();
-        if path.is_dir() {
-            below(&path, pages);
-        } else if path.extension().is_some_and(|end| end == "md") {
-            pages.push(path);
-        }
-    }
-}
-
 /// The blocks of code of all pages.
 fn blocks() -> Vec<Block> {
-    let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    below(&root().join("docs/src"), &mut pages);
-    below(&root().join("corpora"), &mut pages);
     let mut blocks = Vec::new();
-    for page in pages {
+    for page in pages(&root(), &["docs/src", "corpora"]) {
         let name = page.strip_prefix(root()).expect("below it").display().to_string();
         let text = fs::read_to_string(&page).expect("a page");
         let (mut open, mut printed_by): (Option<Block>, _) = (None, None);

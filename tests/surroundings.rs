@@ -7,11 +7,11 @@
 //! and engines in processes of their own.
 #![cfg(target_os = "linux")]
 
-use splatcheck_tests::{Said, root, splatcheck, text};
+use splatcheck_tests::{Said, ended_within, root, splatcheck, text};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a run comes to in a surrounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,17 +175,8 @@ fn run(words: &[String], how: How) -> Option<Said> {
         }
     }
     // Its output is short, so that no pipe is full before it ends.
-    let start = Instant::now();
-    let status = loop {
-        match child.try_wait().expect("it is ours") {
-            Some(status) => break status,
-            None if start.elapsed() > LONGEST => {
-                child.kill().expect("it is ours");
-                panic!("{how:?}: it waits for ever: {words:?}");
-            }
-            None => sleep(Duration::from_millis(5)),
-        }
-    };
+    let status = ended_within(&mut child, LONGEST)
+        .unwrap_or_else(|| panic!("{how:?}: it waits for ever: {words:?}"));
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let all = |pipe: &mut dyn std::io::Read| {
         let mut bytes = Vec::new();

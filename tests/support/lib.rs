@@ -1,8 +1,10 @@
 //! What the whole-program tests share: where things are, and engines that need no device.
 
 mod mirror;
+mod pages;
 
 pub use mirror::{Defect, Mirror};
+pub use pages::pages;
 
 use splatcheck_gpu::archive::Archive;
 use splatcheck_gpu::{Setting, Stage, artifact};
@@ -14,8 +16,10 @@ use splatcheck_workloads::splat::minimize::drop_gaussians;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// The root of the repository.
 #[must_use]
@@ -146,6 +150,23 @@ pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     };
     let entries = fs::read_dir(folder).expect("a folder");
     entries.map(|entry| read(entry.expect("an entry"))).collect()
+}
+
+/// How a child ends within a time; `None` where it does not, and is killed.
+///
+/// # Panics
+/// If the child is another's.
+pub fn ended_within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let start = Instant::now();
+    while start.elapsed() <= limit {
+        if let Some(status) = child.try_wait().expect("it is ours") {
+            return Some(status);
+        }
+        sleep(Duration::from_millis(2));
+    }
+    child.kill().expect("it is ours");
+    child.wait().expect("it is ours");
+    None
 }
 
 /// Whether this machine has an engine; where not, says so loudly, because the caller then tests

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+#[path = "../../support/pages.rs"]
+mod shared;
+
 /// Phrases that had to be read twice, from newcomers' reports. Each has a plain form in the pages.
 const ODD: [&str; 44] = [
     "../shared",
@@ -65,25 +68,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All pages below a folder.
-fn below(folder: &Path, pages: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("a file").path();
-        if path.is_dir() {
-            below(&path, pages);
-        } else if path.extension().is_some_and(|end| end == "md") {
-            pages.push(path);
-        }
-    }
-}
-
 /// The README, the pages of the book, and those beside what they are about.
 fn pages() -> Vec<PathBuf> {
-    let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    for folder in ["docs/src", "corpora", "tests/mutants"] {
-        below(&root().join(folder), &mut pages);
-    }
-    pages
+    shared::pages(&root(), &["docs/src", "corpora", "tests/mutants"])
 }
 
 /// The pages that SUMMARY.md lists, each with its part of the book.
@@ -198,7 +185,7 @@ fn the_book_builds_and_lists_every_page() {
     made.build().expect("it builds");
     let listed: BTreeSet<String> = listed().into_iter().map(|(_, page)| page).collect();
     let (source, mut pages) = (root().join("docs/src"), Vec::new());
-    below(&source, &mut pages);
+    shared::below(&source, &mut pages);
     for page in pages {
         let name = page.strip_prefix(&source).expect("below it").display().to_string();
         assert!(name == "SUMMARY.md" || listed.contains(&name), "SUMMARY.md does not list {name}");
