@@ -32,8 +32,8 @@ const MAX_SHARED: u64 = 1 << 18;
 type Symbols<'a> = HashMap<&'a str, Symbol>;
 
 impl Module {
-    /// Parses and decodes a PTX module, perhaps with the NUL at its end that Warp writes as C does. A kernel that uses what the emulator does not have, or calls a
-    /// function that does, is refused ([`Module::refusal`]); the others run.
+    /// Parses and decodes a PTX module, perhaps with the NUL at its end that Warp writes as C does. A kernel that
+    /// uses what the emulator does not have, or calls a function that does, is refused ([`Module::refusal`]); the others run.
     ///
     /// # Errors
     /// [`ParseError`] names the first line outside functions that is not PTX of the known subset, or,

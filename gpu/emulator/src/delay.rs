@@ -125,9 +125,7 @@ impl Memories<'_> {
             Err(kind) => Err(Trouble::new(kind, lanes)),
         }
     }
-}
 
-impl Memories<'_> {
     /// The memory and the word of an access whose bytes were looked at before: the last word of a buffer may have fewer
     /// than four.
     pub(super) fn word(

@@ -205,7 +205,9 @@ impl DeviceMemory {
     /// Whether accesses beyond the buffers are forgiven in the launch that begins: reads give what was never
     /// written, writes are lost.
     pub(super) fn forgive(&mut self, forgives: bool) {
-        self.beyond = forgives.then(|| self.push(Segment::uninitialized(2 * WIDEST)));
+        let made = self.beyond.filter(|_| forgives);
+        let make = || self.push(Segment::uninitialized(2 * WIDEST));
+        self.beyond = made.or_else(|| forgives.then(make));
     }
 
     /// The address of an access as it is made: its own, or one that stands for all that is beyond.

@@ -215,12 +215,12 @@ impl<'a> Npy<'a> {
         Ok(match dtype {
             Dtype::Float(floats) => {
                 let all = self.floats().filter(|_| self.kind == 'f');
-                let all = all.ok_or_else(|| unfit(&format!("{floats:?}").to_lowercase()))?;
+                let all = all.ok_or_else(|| unfit(&dtype.to_string()))?;
                 Values::floats(floats, all).part(own, shape)
             }
             Dtype::Whole(whole) => {
                 let all = self.integers().filter(|all| all.iter().all(|&one| whole.holds(one)));
-                let all = all.ok_or_else(|| unfit(&format!("{whole:?}").to_lowercase()))?;
+                let all = all.ok_or_else(|| unfit(&dtype.to_string()))?;
                 Values::Whole(whole, all).part(own, shape)
             }
         })

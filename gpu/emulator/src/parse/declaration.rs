@@ -70,14 +70,23 @@ impl<'a> Scopes<'a> {
     }
 }
 
-/// Bytes of a type that a variable may have.
-fn bytes_of(kind: &str) -> u64 {
-    match kind {
-        ".b8" | ".u8" | ".s8" => 1,
-        ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => 2,
-        ".b64" | ".u64" | ".s64" | ".f64" => 8,
-        _ => 4,
-    }
+/// Bytes and kind of a type that a variable may have.
+fn declared(name: &str) -> Option<(u64, ParameterKind)> {
+    use ParameterKind::{Bits, Float, Whole};
+    Some(match name {
+        ".b8" => (1, Bits),
+        ".u8" | ".s8" => (1, Whole),
+        ".b16" => (2, Bits),
+        ".u16" | ".s16" => (2, Whole),
+        ".f16" | ".bf16" => (2, Float),
+        ".b32" | ".f16x2" | ".bf16x2" => (4, Bits),
+        ".u32" | ".s32" => (4, Whole),
+        ".f32" => (4, Float),
+        ".b64" => (8, Bits),
+        ".u64" | ".s64" => (8, Whole),
+        ".f64" => (8, Float),
+        _ => return None,
+    })
 }
 
 impl<'a> Parser<'_, 'a> {
@@ -113,23 +122,16 @@ impl<'a> Parser<'_, 'a> {
     pub(super) fn rest_of_variable(&mut self, space: Space) -> Parsed<Variable<'a>> {
         let mut align = None;
         let (element, kind) = loop {
-            let word = self.word()?;
-            match word {
+            match self.word()? {
                 ".align" => align = Some(self.integer()?.cast_unsigned()),
                 ".ptr" | ".global" | ".shared" | ".const" | ".local" => {}
-                ".b8" | ".b16" | ".b32" | ".b64" | ".f16x2" | ".bf16x2" => {
-                    break (bytes_of(word), ParameterKind::Bits);
-                }
-                ".u8" | ".s8" | ".u16" | ".s16" | ".u32" | ".s32" | ".u64" | ".s64" => {
-                    break (bytes_of(word), ParameterKind::Whole);
-                }
-                ".f16" | ".bf16" | ".f32" | ".f64" => {
-                    break (bytes_of(word), ParameterKind::Float);
-                }
-                other => {
-                    self.at -= 1;
-                    return Err(Problem::outside(self.line(), other));
-                }
+                name => match declared(name) {
+                    Some(declared) => break declared,
+                    None => {
+                        self.at -= 1;
+                        return Err(Problem::outside(self.line(), name));
+                    }
+                },
             }
         };
         let align = align.unwrap_or(element);

@@ -178,40 +178,24 @@ fn over(old: Word, new: Word, byte: usize, width: u8) -> Word {
         Word::Narrow(shadow) if width == 2 => Some(shadow),
         other => return garbled(other),
     };
-    let mut halves = match old {
-        Word::None => [None; 2],
-        Word::Halves(halves) => halves,
-        Word::Narrow(low) => [Some(low), None],
+    let mut halves = match old.halves() {
+        Some(halves) => halves,
         // An f32 of which a part is overwritten with something else.
-        other if width == 2 && shadow.is_some() => {
-            let _ = other;
-            [None; 2]
-        }
-        other => return garbled(other),
+        None if width == 2 && shadow.is_some() => [None; 2],
+        None => return garbled(old),
     };
-    if width == 1 && halves[byte / 2].is_none() {
-        return if halves == [None; 2] { Word::None } else { Word::Halves(halves) };
-    }
     halves[byte / 2] = if width == 2 { shadow } else { None };
-    if halves == [None; 2] { Word::None } else { Word::Halves(halves) }
+    Word::of_halves(halves)
 }
 
 /// What is beside a word of which some bytes were stored, with `new` beside the whole of it as the thread saw it: the
 /// other half is what it is by now.
 pub(crate) fn landed(old: Word, new: Word, bytes: u8) -> Word {
-    let halves = |word| match word {
-        Word::None => Some([None; 2]),
-        Word::Halves(halves) => Some(halves),
-        Word::Narrow(low) => Some([Some(low), None]),
-        Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => None,
-    };
-    let kept = [bytes & 0b0011 == 0, bytes & 0b1100 == 0];
-    match (kept, halves(old), halves(new)) {
-        ([false, false], ..) | (_, None, _) | (_, _, None) => new,
-        ([low, high], Some(old), Some(new)) => {
-            let all = [if low { old[0] } else { new[0] }, if high { old[1] } else { new[1] }];
-            if all == [None; 2] { Word::None } else { Word::Halves(all) }
+    match (bytes & 0b0011 == 0, bytes & 0b1100 == 0, old.halves(), new.halves()) {
+        (true, _, Some([low, _]), Some([_, high])) | (_, true, Some([_, high]), Some([low, _])) => {
+            Word::of_halves([low, high])
         }
+        _ => new,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The elements of a buffer: words that are f32, or halves of words that are f16 or bf16, each with what is beside
 //! it.
 
-use super::super::ir::{NarrowFormat, Number};
+use super::super::ir::NarrowFormat;
 use super::super::memory::Segment;
 use super::super::rare::value_of;
 use super::atomics::narrow_accuracy;
@@ -31,47 +31,52 @@ impl FloatType {
         }
     }
 
-    /// Half of the distance between a number and the next one of larger magnitude.
-    fn half_unit(self, value: f64) -> f64 {
-        let narrow = |format| narrow_accuracy(format).bound(value.abs());
+    /// Its format, if two of them are in a word.
+    fn narrow(self) -> Option<NarrowFormat> {
         match self {
-            #[expect(clippy::cast_possible_truncation, reason = "it is an f32")]
-            Self::F32 => {
+            Self::F32 => None,
+            Self::F16 => Some(NarrowFormat::F16),
+            Self::Bf16 => Some(NarrowFormat::Bf16),
+        }
+    }
+
+    /// Half of the distance between a number and the next one of larger magnitude.
+    #[expect(clippy::cast_possible_truncation, reason = "what is not narrow is an f32")]
+    fn half_unit(self, value: f64) -> f64 {
+        match self.narrow() {
+            Some(format) => narrow_accuracy(format).bound(value.abs()),
+            None => {
                 let single = (value as f32).abs();
                 0.5 * f64::from(single.next_up() - single)
             }
-            Self::F16 => narrow(NarrowFormat::F16),
-            Self::Bf16 => narrow(NarrowFormat::Bf16),
         }
-    }
-}
-
-/// Where an element is: its word, and which half of it.
-fn place(floats: FloatType, element: usize) -> (usize, usize) {
-    match floats {
-        FloatType::F32 => (element, 0),
-        FloatType::F16 | FloatType::Bf16 => (element / 2, element % 2),
-    }
-}
-
-/// The number that an element is.
-fn number(segment: &Segment, element: usize) -> f64 {
-    let (word, half) = place(segment.floats, element);
-    let bits = segment.words[word];
-    let narrow = |number| value_of(number, u64::from(bits >> (16 * half) & 0xffff));
-    match segment.floats {
-        FloatType::F32 => f64::from(f32::from_bits(bits)),
-        FloatType::F16 => narrow(Number::F16),
-        FloatType::Bf16 => narrow(Number::Bf16),
     }
 }
 
 impl Segment {
     /// How many numbers it holds.
     pub(super) fn elements(&self) -> usize {
-        match self.floats {
-            FloatType::F32 => self.words.len(),
-            FloatType::F16 | FloatType::Bf16 => self.byte_count() / 2,
+        match self.floats.narrow() {
+            None => self.words.len(),
+            Some(_) => self.byte_count() / 2,
+        }
+    }
+
+    /// Where an element is: its word, and which half of it.
+    fn place(&self, element: usize) -> (usize, usize) {
+        match self.floats.narrow() {
+            None => (element, 0),
+            Some(_) => (element / 2, element % 2),
+        }
+    }
+
+    /// The number that an element is.
+    fn number(&self, element: usize) -> f64 {
+        let (word, half) = self.place(element);
+        let bits = self.words[word];
+        match self.floats.narrow() {
+            None => f64::from(f32::from_bits(bits)),
+            Some(format) => value_of(format.number(), u64::from(bits >> (16 * half) & 0xffff)),
         }
     }
 
@@ -89,55 +94,47 @@ impl Segment {
 
     /// The float that an element came from, and the factor between both.
     pub(super) fn factored(&self, element: usize) -> (Shadow, f64) {
-        let own = Shadow::exact(number(self, element));
+        let own = Shadow::exact(self.number(element));
         let unknown = (Shadow { c: f32::INFINITY, ..own }, 1.0);
-        let (word, half) = place(self.floats, element);
+        let (word, half) = self.place(element);
         let bits = self.words[word];
         let Some(cells) = &self.cells else { return (own, 1.0) };
-        match (cells.get(word, bits), self.floats) {
-            ((Word::None, false), _) => (own, 1.0),
-            ((Word::Float(shadow), _), FloatType::F32) => (shadow, 1.0),
-            ((Word::Refers(source), _), FloatType::F32) => {
+        let (beside, overwritten) = cells.get(word, bits);
+        if overwritten {
+            return unknown;
+        }
+        if self.floats.narrow().is_some() {
+            return beside.halves().map_or(unknown, |halves| (halves[half].unwrap_or(own), 1.0));
+        }
+        match beside {
+            Word::None => (own, 1.0),
+            Word::Float(shadow) => (shadow, 1.0),
+            Word::Refers(source) => {
                 power_of_two(source.bits, bits).map_or(unknown, |factor| (source.shadow, factor))
             }
-            ((Word::Halves(halves), _), FloatType::F16 | FloatType::Bf16) => {
-                (halves[half].unwrap_or(own), 1.0)
-            }
-            ((Word::Narrow(low), _), FloatType::F16 | FloatType::Bf16) => {
-                (if half == 0 { low } else { own }, 1.0)
-            }
-            ((Word::None, true), _)
-            | ((Word::Float(_) | Word::Refers(_), _), FloatType::F16 | FloatType::Bf16)
-            | ((Word::Narrow(_) | Word::Halves(_), _), FloatType::F32)
-            | ((Word::Count(_) | Word::Part(_), _), _) => unknown,
+            Word::Narrow(_) | Word::Halves(_) | Word::Count(_) | Word::Part(_) => unknown,
         }
     }
 
     /// Puts something beside an element.
     pub(super) fn put(&mut self, element: usize, shadow: Option<Shadow>) {
-        let (word, half) = place(self.floats, element);
+        let (word, half) = self.place(element);
         let bits = self.words[word];
-        let narrow = self.floats != FloatType::F32;
+        let narrow = self.floats.narrow().is_some();
         let cells = self.cells_mut();
-        let beside = match shadow {
-            shadow if narrow => {
-                let mut halves = match cells.get(word, bits).0 {
-                    Word::Halves(halves) => halves,
-                    Word::Narrow(low) => [Some(low), None],
-                    _ => [None; 2],
-                };
-                halves[half] = shadow;
-                if halves == [None; 2] { Word::None } else { Word::Halves(halves) }
-            }
-            Some(shadow) => Word::Float(shadow),
-            None => Word::None,
+        let beside = if narrow {
+            let mut halves = cells.get(word, bits).0.halves().unwrap_or_default();
+            halves[half] = shadow;
+            Word::of_halves(halves)
+        } else {
+            shadow.map_or(Word::None, Word::Float)
         };
         cells.set(word, bits, beside);
     }
 
     /// Gives an element the exact value that it was rounded from; whether it may have been.
     pub(super) fn put_exact(&mut self, element: usize, value: f64) -> bool {
-        let own = number(self, element);
+        let own = self.number(element);
         let distance = (own - value).abs();
         if !(distance <= self.floats.half_unit(own)) {
             return false;
@@ -148,7 +145,7 @@ impl Segment {
 
     /// An element was rounded from something exact that nobody knows.
     pub(super) fn put_rounded(&mut self, element: usize) {
-        let own = Shadow::exact(number(self, element));
+        let own = Shadow::exact(self.number(element));
         let half_unit = up(self.floats.half_unit(own.x));
         let rounded = Shadow { r: half_unit, c: half_unit, ..own };
         self.put(element, own.x.is_finite().then_some(rounded));

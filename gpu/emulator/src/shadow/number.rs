@@ -149,6 +149,22 @@ impl Whole {
 }
 
 impl Word {
+    /// Its halves, if nothing but numbers of 16 bits is in it; `None` of a number that is the whole word, or of what
+    /// became of one.
+    pub(crate) fn halves(self) -> Option<[Option<Shadow>; 2]> {
+        match self {
+            Self::None => Some([None; 2]),
+            Self::Halves(halves) => Some(halves),
+            Self::Narrow(low) => Some([Some(low), None]),
+            Self::Float(_) | Self::Refers(_) | Self::Count(_) | Self::Part(_) => None,
+        }
+    }
+
+    /// The word with these halves.
+    pub(crate) fn of_halves(halves: [Option<Shadow>; 2]) -> Self {
+        if halves == [None; 2] { Self::None } else { Self::Halves(halves) }
+    }
+
     /// The float that is in it, whatever became of it.
     pub(crate) fn source(&self) -> Option<Shadow> {
         match self {

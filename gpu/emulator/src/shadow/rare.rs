@@ -246,13 +246,7 @@ impl Lane<'_> {
     /// prmt: halves of 16 bits may be numbers; else the bits say what became of the words.
     fn permuted(&mut self) -> Word {
         let [(a, _), (b, _), (_, selector), _] = self.sources.map(Any::word);
-        let halves_of = |word: Word| match word {
-            Word::Halves(halves) => Some(halves),
-            Word::Narrow(low) => Some([Some(low), None]),
-            Word::None => Some([None; 2]),
-            Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => None,
-        };
-        let (Some(a), Some(b)) = (halves_of(a), halves_of(b)) else {
+        let (Some(a), Some(b)) = (a.halves(), b.halves()) else {
             return self.integer(Integers::Other, 2);
         };
         let all = [a[0], a[1], b[0], b[1]];
@@ -264,8 +258,7 @@ impl Lane<'_> {
             _ => None,
         };
         match (half(selector), half(selector >> 8)) {
-            (Some(low), Some(high)) if low.is_some() || high.is_some() => Word::Halves([low, high]),
-            (Some(_), Some(_)) => Word::None,
+            (Some(low), Some(high)) => Word::of_halves([low, high]),
             _ if all.iter().all(Option::is_none) => Word::None,
             _ => self.integer(Integers::Other, 2),
         }

@@ -55,8 +55,8 @@ fn of_forward((stage, inputs): (Stage, &Tensors), measured: &Measured) -> Option
     measured.parts.iter().find_map(of)
 }
 
-/// What the wrong elements of a gradient lack of the parts that each is made of. All of them must have the derivative as their right value: a
-/// convention that departs from it on purpose is no part of the forward kernel.
+/// What the wrong elements of a gradient lack of the parts that each is made of. All of them must have the
+/// derivative as their right value: a convention that departs from it on purpose is no part of the forward kernel.
 fn explained(
     part: &Part,
     gradient: &SweptGradient,

@@ -29,12 +29,7 @@ impl Lane<'_> {
         }
         let low = self.narrow_half(narrow, 0);
         if narrow.packed {
-            let high = self.narrow_half(narrow, 1);
-            return if low.is_none() && high.is_none() {
-                Word::None
-            } else {
-                Word::Halves([low, high])
-            };
+            return Word::of_halves([low, self.narrow_half(narrow, 1)]);
         }
         low.map_or(Word::None, Word::Narrow)
     }
