@@ -13,7 +13,7 @@ use std::process::Command;
 
 use splatcheck::cli::help;
 use splatcheck_judge::engines::command::CommandLine;
-use splatcheck_tests::{pages, python, root, say, splatcheck, text};
+use splatcheck_tests::{odd_phrases, pages, python, root, say, splatcheck, text};
 
 /// Above a block of output.
 const PRINTED_BY: &str = "<!-- printed by: ";
@@ -251,4 +251,27 @@ fn times_are_no_part_of_a_page_and_all_else_is() {
     ] {
         assert_eq!(stale(&lines(other), output), Some(first), "{other}");
     }
+}
+
+/// What a command says of itself, and the sources of the Python package, whose docstrings are its reference.
+#[test]
+fn no_help_says_what_readers_stumbled_over() {
+    let mut texts = vec![("--help".to_owned(), help::command().render_long_help().to_string())];
+    for command in help::command().get_subcommands_mut() {
+        texts.push((command.get_name().to_owned(), command.render_long_help().to_string()));
+    }
+    let python = root().join("harness/python/python/splatcheck");
+    for file in fs::read_dir(python).expect("a folder") {
+        let file = file.expect("a file").path();
+        if file.extension().is_some_and(|end| end == "py") {
+            texts.push((file.display().to_string(), fs::read_to_string(file).expect("a text")));
+        }
+    }
+    assert!(texts.len() > 30, "{} texts", texts.len());
+    let found = texts.iter().flat_map(|(name, text)| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        odd_phrases(&words).map(move |phrase| format!("{name}: '{phrase}'"))
+    });
+    let found: Vec<_> = found.collect();
+    assert!(found.is_empty(), "say it plainly: {found:?}");
 }

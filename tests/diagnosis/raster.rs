@@ -271,7 +271,7 @@ fn faults_of_the_image_are_named() {
                 "one-to-sixteen-lanes",
                 Defect::None,
                 [NOTHING, &transposed],
-                "render_alphas and render_transmittance: transposed, x in the place of y",
+                "render_alphas and render_transmittance: transposed, x for y",
             ),
         ],
     );

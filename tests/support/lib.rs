@@ -4,7 +4,7 @@ mod mirror;
 mod pages;
 
 pub use mirror::{Defect, Mirror};
-pub use pages::pages;
+pub use pages::{odd_phrases, pages};
 
 use splatcheck_gpu::archive::Archive;
 use splatcheck_gpu::{Setting, Stage, artifact};

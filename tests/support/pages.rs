@@ -30,3 +30,57 @@ pub(crate) fn below(folder: &Path, pages: &mut Vec<PathBuf>) {
         }
     }
 }
+
+/// Phrases that had to be read twice, from newcomers' reports. Each has a plain form in the pages.
+const ODD: [&str; 44] = [
+    "../shared",
+    "a stranger",
+    "are a program's",
+    "as a whole or not at all",
+    "as it is practised",
+    "by turns",
+    "cannot be asked",
+    "come to in",
+    "comes to in",
+    "follow one by one",
+    "go before it",
+    "goes before it",
+    "held to account",
+    "in the place of",
+    "in vain",
+    "inside the hypothesis's",
+    "is gated",
+    "is not here",
+    "is otherwise",
+    "is said beside",
+    "is said to whoever",
+    "is the input, unless",
+    "kinds of findings",
+    "made wrong",
+    "no output is right",
+    "no word of",
+    "not its convention's",
+    "nobody learns of",
+    "nobody thought of",
+    "one fault is told",
+    "one's own",
+    "oracle's grouping",
+    "otherwise than",
+    "rules hold",
+    "spelled otherwise",
+    "strangers'",
+    "thousand million",
+    "typed in",
+    "what cannot be said",
+    "what it comes to",
+    "what they come to",
+    "where it is left out",
+    "whole or not at all",
+    "wrong are",
+];
+
+/// Those that a text has, in lower case or not.
+pub fn odd_phrases(text: &str) -> impl Iterator<Item = &'static str> + use<> {
+    let text = text.to_lowercase();
+    ODD.into_iter().filter(move |phrase| text.contains(phrase))
+}

@@ -31,7 +31,7 @@ pub enum Command {
     /// Do everything that this machine allows and write one report folder
     #[command(hide = true)]
     Acceptance(AcceptanceArgs),
-    /// Write cases as files, for a program that cannot be asked for them
+    /// Write cases as files, for a program that cannot run as a server
     Cases(super::cases::CasesArgs),
     /// Show which instructions and branches of the CUDA kernels the cases do not reach
     #[command(hide = true)]
@@ -72,7 +72,7 @@ pub enum Command {
     /// Judge every CUDA kernel on the emulator under many schedules
     #[command(hide = true)]
     Schedules(SchedulesArgs),
-    /// Run kernels made wrong on purpose and say what kills them
+    /// Run kernels that are broken on purpose and say which are caught
     Mutants(Box<MutantsArgs>),
     /// Judge generated cases until time is up
     Fuzz(Box<super::fuzz::FuzzArgs>),

@@ -19,7 +19,7 @@ pub enum ChainName {
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ChainArgs {
     /// Whose image, final transmittances and last contributors the backward rasterization is given. 'own'
-    /// finds a backward pass that decides a threshold otherwise than its own forward pass
+    /// finds a backward pass that decides a threshold differently from its own forward pass
     #[arg(long, value_name = "WHOSE", default_value = "oracle")]
     pub chain: ChainName,
 }

@@ -15,7 +15,7 @@ pub struct EngineArgs {
     /// The adapter to open [default: the first]
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
-    /// A user's program to run in the place of its kernels
+    /// A user's program to run instead of its kernels
     #[arg(long, value_name = "FILE", requires = "manifest")]
     pub wgsl: Option<PathBuf>,
     /// What the program's bindings are

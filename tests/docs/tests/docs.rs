@@ -10,54 +10,6 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 #[path = "../../support/pages.rs"]
 mod shared;
 
-/// Phrases that had to be read twice, from newcomers' reports. Each has a plain form in the pages.
-const ODD: [&str; 44] = [
-    "../shared",
-    "a stranger",
-    "are a program's",
-    "as a whole or not at all",
-    "as it is practised",
-    "by turns",
-    "cannot be asked",
-    "come to in",
-    "comes to in",
-    "follow one by one",
-    "go before it",
-    "goes before it",
-    "held to account",
-    "in the place of",
-    "in vain",
-    "inside the hypothesis's",
-    "is gated",
-    "is not here",
-    "is otherwise",
-    "is said beside",
-    "is said to whoever",
-    "is the input, unless",
-    "kinds of findings",
-    "made wrong",
-    "no output is right",
-    "no word of",
-    "not its convention's",
-    "nobody learns of",
-    "nobody thought of",
-    "one fault is told",
-    "one's own",
-    "oracle's grouping",
-    "otherwise than",
-    "rules hold",
-    "spelled otherwise",
-    "strangers'",
-    "thousand million",
-    "typed in",
-    "what cannot be said",
-    "what it comes to",
-    "what they come to",
-    "where it is left out",
-    "whole or not at all",
-    "wrong are",
-];
-
 /// Lines of 110 characters on a screen, code and tables included.
 const SCREEN: usize = 58;
 /// Five such lines, less what the lists' indents and the links' addresses take.
@@ -204,8 +156,7 @@ fn no_page_says_what_readers_stumbled_over() {
     let mut found = Vec::new();
     for page in pages() {
         for block in prose(&read(&page), false) {
-            let lower = block.to_lowercase();
-            for phrase in ODD.iter().filter(|phrase| lower.contains(**phrase)) {
+            for phrase in shared::odd_phrases(&block) {
                 found.push(format!("{}: '{phrase}' in: {block}", page.display()));
             }
         }

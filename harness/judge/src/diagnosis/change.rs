@@ -127,9 +127,7 @@ impl Change {
                 "{subject}: column after column in memory (planar) where row after row is expected"
             ),
             Self::Sideways => {
-                format!(
-                    "{subject}: transposed, x in the place of y (column after column in memory)"
-                )
+                format!("{subject}: transposed, x for y (column after column in memory)")
             }
             Self::RowLater => format!("{subject}: every row stands one row too far down"),
             Self::RowEarlier => format!("{subject}: every row stands one row too far up"),

@@ -193,7 +193,7 @@ fn of_engine(report: &EngineReport) -> Vec<LeftOut> {
     all.extend(unbounded.map(|(key, row)| LeftOut {
         kind: Kind::NotCompared,
         name: at(key),
-        why: "rounding decides whether the kernel has to compute them".to_owned(),
+        why: "rounding decides whether the kernel computes them: either is accepted".to_owned(),
         elements: row.tally.unbounded,
     }));
     all

@@ -13,7 +13,7 @@ from . import _arrays
 from ._native import MODELS, NativeCase, Source
 from ._native import STAGES as _STAGES
 
-#: The cases that come with splatcheck, in the place of a folder of yours.
+#: The cases that come with splatcheck, instead of a folder of yours.
 OWN_CORPUS = "built-in"
 
 #: The parts of the way from a scene to its gradients that a kernel may do: see :class:`Case`.
@@ -252,7 +252,7 @@ def cases(
             turn; as ``splatcheck check`` draws where it is None.
         corpus: a folder of case files, which come first, each with all its cameras; ``built-in`` for those
             that come with splatcheck.
-        convention: ``inria`` or ``gsplat`` where a case does not say; both by turns where it is None.
+        convention: ``inria`` or ``gsplat`` where a case does not say; each in turn where it is None.
         preset: the project whose kernel it is (``gsplat-1.5``, ``gsplat-main``, ``inria``, ``fastgs``,
             ``brush``, or the path of your own, ``.toml``): arrays have its names and layouts, and cases the
             constants that are built into it. Some of a corpus are not for it: :attr:`Case.not_for`.

@@ -149,7 +149,7 @@ def check(
 ) -> Result:
     """Calls a kernel with cases and judges what it returns.
 
-    By turns the inputs of a case are contiguous, have gaps between their elements, or begin inside a larger
+    The inputs of a case are, in turn, contiguous, have gaps between their elements, or begin inside a larger
     array; the gaps hold NaN. A kernel that raises there, and is right with contiguous inputs, takes no
     others, which is a note; one that returns something wrong is a finding. At the end the first case comes
     once more: a kernel that is right once and wrong later adds to what it returned before, or keeps a

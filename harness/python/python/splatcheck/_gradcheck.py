@@ -137,8 +137,8 @@ def gradcheck(
         gradients: of an output the gradient that backward is given: an array, which has the name ``v_OUTPUT``, or a
             name, which is then among the inputs, or drawn. Of an input the name of the gradient that backward
             returns, which begins as zeros; ``("v_x", np.float32)`` if its type is not that of the input.
-        manifest: a manifest's path, in the place of launches, outputs and gradients.
-        ptx: the kernels of the manifest, in the place of the files that it names.
+        manifest: a manifest's path, instead of launches, outputs and gradients.
+        ptx: the kernels of the manifest, instead of the files that it names.
         sizes: sizes that the manifest draws. Those that stand alone in a shape follow from the inputs.
         cases: how many cases are drawn, where a manifest has no inputs given: 20 without it.
         seed: of what is drawn.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-#: How inputs lie in memory, in words that follow "inputs"; cases have them by turns.
+#: How inputs lie in memory, in words that follow "inputs"; cases have each in turn.
 CONTIGUOUS = "one after another"
 GAPS = "with a gap behind each element (not contiguous)"
 OFFSET = "that begin inside a larger array (storage offset)"

@@ -5,8 +5,8 @@
         actual = my_kernel(**splat_case.inputs)
         splatcheck.assert_gradients(actual, splat_case)
 
-The marker takes what ``splatcheck.cases`` takes, with splatcheck's own corpus where it says nothing of one
-(``corpus=None`` leaves it out); ``--splatcheck-count`` and ``--splatcheck-seed`` go before it. A case is a
+The marker takes what ``splatcheck.cases`` takes, and splatcheck's own corpus unless it names one
+(``corpus=None``: none); ``--splatcheck-count`` and ``--splatcheck-seed`` override it. A case is a
 function of these options and its number, so that the processes of pytest-xdist have the same tests and each
 draws only the cases of its own. No test is made of a case by which nothing is judged: those of a corpus that
 are not for the marker's preset are counted at the end of the run, and where more than half of what was asked

@@ -5,7 +5,7 @@ pub(super) const INTERFACE: &str = "\
 With --manifest FILE.toml a kernel is launched with its own parameter list, block, grid and shared memory,
 without its host code: `docs/src/manifests.md` describes the file, in the source tree, and
 `gpu/tests/kernels/gsplat_backward.toml` is an example. Its `stage` says whether the kernel does
-rasterize_backward (where it is left out), rasterize, project or project_backward. With --observe-only nothing
+rasterize_backward (the default), rasterize, project or project_backward. With --observe-only nothing
 is compared with the oracle, and any kernel can be run, with or without a case.
 Without a manifest the kernel is launched with one block of 256 threads (x) for each tile of 16x16 pixels
 (grid x, y) and no dynamic shared memory. Its parameters, for N Gaussians, D channels, T tiles, M (tile, Gaussian)

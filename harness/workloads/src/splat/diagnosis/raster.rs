@@ -91,19 +91,16 @@ const OF_IMAGES: [Fault; 2] = [
             });
         },
     ),
-    (
-        "v_render_colors and v_render_alphas are read column after column, x in the place of y",
-        |stage| {
-            let [width, height] = [stage.inputs.raster.width, stage.inputs.raster.height];
-            let (width, height) = (width as usize, height as usize);
-            let channels = stage.inputs.raster.channels as usize;
-            let turned = |pixel: usize| pixel % width * height + pixel / width;
-            read_as(&mut stage.inputs.v_render_colors, |place| {
-                turned(place / channels) * channels + place % channels
-            });
-            read_as(&mut stage.inputs.v_render_alphas, turned);
-        },
-    ),
+    ("v_render_colors and v_render_alphas are read column after column, x for y", |stage| {
+        let [width, height] = [stage.inputs.raster.width, stage.inputs.raster.height];
+        let (width, height) = (width as usize, height as usize);
+        let channels = stage.inputs.raster.channels as usize;
+        let turned = |pixel: usize| pixel % width * height + pixel / width;
+        read_as(&mut stage.inputs.v_render_colors, |place| {
+            turned(place / channels) * channels + place % channels
+        });
+        read_as(&mut stage.inputs.v_render_alphas, turned);
+    }),
 ];
 
 /// The numbers as a kernel takes them that reads each from another place.
@@ -256,7 +253,7 @@ fn of_ends<'a>(
     };
     [
         Hypothesis::new(
-            "every pixel walks back from the last contributor of its tile in the place of its own \
+            "every pixel walks back from the last contributor of its tile instead of its own \
              (last_ids is not compared)",
             of_tile,
         ),

@@ -53,7 +53,7 @@ pub(in crate::splat) fn of_whole<'a>(
     ));
     all.extend([-0.5, 0.5].map(|by: f64| {
         let words = format!(
-            "the image is {} half a pixel off: pixels are sampled at their corners in the place of \
+            "the image is {} half a pixel off: pixels are sampled at their corners instead of \
              their centres, or the other way about (the convention's field pixel_center)",
             if by < 0.0 { "shifted up and left," } else { "shifted down and right," }
         );
