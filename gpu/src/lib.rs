@@ -12,6 +12,7 @@
 //! up before they reach memory; the *threshold* is the number of contributing lanes from which the
 //! reduction in registers is used instead of one atomic per lane (DISTWAR, arXiv 2401.05345).
 
+pub mod adapter;
 pub mod archive;
 pub mod artifact;
 pub mod cuda;
@@ -30,10 +31,15 @@ pub mod stage;
 pub mod stages;
 pub mod tensor;
 pub mod timing;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
+#[cfg(not(feature = "wgpu"))]
+#[path = "without_wgpu.rs"]
 pub mod wgpu;
 pub mod wgsl;
 
-pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};
+pub use self::wgpu::WgpuEngine;
+pub use adapter::{AdapterChoice, AdapterSummary, Options};
 pub use cuda::CudaEngine;
 pub use emulator::EmulatorEngine;
 pub use engine::{

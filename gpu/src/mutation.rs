@@ -213,9 +213,9 @@ mod tests {
     #[test]
     fn wgsl_mutants_are_other_valid_programs() {
         use crate::wgsl::Variant;
+        use naga::front::wgsl;
+        use naga::valid::{Capabilities, ValidationFlags, Validator};
         use std::path::{Path, PathBuf};
-        use wgpu::naga::front::wgsl;
-        use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 
         let workloads = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/mutants");
         let entries = |folder: &Path| -> Vec<PathBuf> {

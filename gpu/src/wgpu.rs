@@ -28,9 +28,7 @@ mod timing;
 #[cfg(test)]
 mod tests;
 
-pub use adapter::{AdapterChoice, AdapterSummary, Options};
-pub use foreign::{ForeignDispatch, ForeignRun};
-
+use crate::adapter::{AdapterChoice, AdapterSummary, Options};
 use crate::engine::{
     Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, Support, Work, no_panic,
 };
@@ -62,6 +60,9 @@ pub struct WgpuEngine {
 }
 
 impl WgpuEngine {
+    /// Whether this build has them.
+    pub const BUILT_IN: bool = true;
+
     /// Every adapter the environment offers, usable or not, in the order of
     /// [`AdapterChoice::Index`].
     #[must_use]

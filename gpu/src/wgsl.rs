@@ -5,9 +5,12 @@
 //! the bind group layouts, and constants such as `CHANNELS` and `WORKGROUP_SIZE` are emitted. The files
 //! in `kernels/wgsl` are therefore not complete programs.
 
+// For drivers alone.
+#[cfg(feature = "wgpu")]
 pub(crate) mod guard;
 pub mod lower;
 pub mod program;
+pub mod run;
 
 use std::borrow::Cow;
 

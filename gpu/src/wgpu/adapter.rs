@@ -1,67 +1,14 @@
 //! Finding an adapter and opening it.
 
-use std::str::FromStr;
-
 use wgpu::{
     Adapter, AdapterInfo, Backends, Features, Instance, InstanceDescriptor, InstanceFlags, Limits,
 };
 
 use super::device::Gpu;
+use crate::adapter::{AdapterChoice, AdapterSummary, Options};
 use crate::engine::{EngineError, FloatAtomics};
-use crate::mutation::Edit;
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
-
-/// One adapter of this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AdapterSummary {
-    /// The adapter's own name.
-    pub name: String,
-    /// Driver name and version, as the driver tells them.
-    pub driver: String,
-    /// Graphics interface ("vulkan", "metal", ...).
-    pub backend: String,
-    /// What kind of device it is ("Cpu", "Other", ...), in the words of [`wgpu::DeviceType`].
-    pub device_type: String,
-    /// How gradients would be added to memory.
-    pub float_atomics: FloatAtomics,
-    /// What the kernels need and the adapter lacks; empty if it can be opened.
-    pub missing: Vec<String>,
-}
-
-/// Which adapter to open.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum AdapterChoice {
-    /// The first one that lacks nothing.
-    #[default]
-    First,
-    /// The one at this place in [`super::WgpuEngine::enumerate`].
-    Index(usize),
-    /// The first one whose name or driver contains this text, in upper or lower case.
-    Name(String),
-}
-
-impl FromStr for AdapterChoice {
-    type Err = std::convert::Infallible;
-
-    /// A number is an index, anything else a name; nothing is the first usable adapter.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text.parse() {
-            Ok(index) => Self::Index(index),
-            Err(_) if text.is_empty() => Self::First,
-            Err(_) => Self::Name(text.to_owned()),
-        })
-    }
-}
-
-/// How to open an adapter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Add gradients by compare-exchange even where the device has atomic float addition.
-    pub force_compare_exchange: bool,
-    /// Run a mutant of the kernels.
-    pub edit: Option<Edit>,
-}
 
 /// An opened adapter, not yet measured.
 pub(super) struct Opened {

@@ -19,40 +19,13 @@ use crate::engine::{EngineError, LoopLimit, no_panic};
 use crate::wgsl::guard::WORDS;
 use crate::wgsl::program::guarded::guarded;
 use crate::wgsl::program::{Entry, Program, Use};
+use crate::wgsl::run::{ForeignDispatch, ForeignRun};
 
 /// Steps that the loop guard counts on: a loop makes one even if the driver will leave it at once.
 const COUNTED: u32 = 2;
 
 /// The name of all that is made here, for the driver's messages.
 const LABEL: Option<&str> = Some("foreign");
-
-/// One dispatch of a program.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ForeignDispatch<'p> {
-    /// The entry point.
-    pub entry: &'p Entry,
-    /// Workgroups in x, y, z.
-    pub workgroups: [u32; 3],
-    /// Values of overridable constants, by their keys.
-    pub overrides: Vec<(String, f64)>,
-    /// The buffer of each of the entry point's variables, in their order: its number in
-    /// [`ForeignRun::buffers`].
-    pub buffers: Vec<usize>,
-}
-
-/// Dispatches one after another over buffers that they share.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ForeignRun<'p> {
-    /// What each buffer holds at first.
-    pub buffers: Vec<Vec<u32>>,
-    /// In the order in which they run.
-    pub dispatches: Vec<ForeignDispatch<'p>>,
-    /// The buffers to read back.
-    pub read: Vec<usize>,
-    /// Loop steps that a subgroup makes at most in one of the dispatches: a program that makes more does not
-    /// end.
-    pub steps: u64,
-}
 
 /// A pipeline and the layouts of its groups, the first ones without bindings where a program skips them.
 #[derive(Debug)]

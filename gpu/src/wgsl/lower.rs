@@ -42,13 +42,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use splatcheck_emulator::{Argument, Buffer, DeviceMemory};
-use wgpu::naga::back::pipeline_constants::process_overrides;
-use wgpu::naga::valid::{FunctionInfo, ModuleInfo};
-use wgpu::naga::{
+use naga::back::pipeline_constants::process_overrides;
+use naga::valid::{FunctionInfo, ModuleInfo};
+use naga::{
     AddressSpace, EntryPoint, Expression, Function, GlobalVariable, Handle, LocalVariable, Module,
     ShaderStage, StorageAccess,
 };
+use splatcheck_emulator::{Argument, Buffer, DeviceMemory};
 
 use super::program::{ProgramError, validated};
 use access::{Memory, Pointer, Root, Space};

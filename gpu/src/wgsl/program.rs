@@ -1,6 +1,7 @@
 //! A program in WGSL that is not ours: its entry points, the buffers that each uses, and how numbers lie
 //! in them.
 
+#[cfg(feature = "wgpu")]
 pub(crate) mod guarded;
 mod layout;
 
@@ -9,9 +10,9 @@ pub use layout::{Layout, Repeated, Word};
 use std::fmt;
 
 use crate::engine::no_panic;
-use wgpu::naga::front::wgsl::parse_str;
-use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use wgpu::naga::{AddressSpace, Module, ShaderStage, SourceLocation, StorageAccess};
+use naga::front::wgsl::parse_str;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{AddressSpace, Module, ShaderStage, SourceLocation, StorageAccess};
 
 /// What a program must be, and is not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

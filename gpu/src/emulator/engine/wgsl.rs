@@ -8,9 +8,9 @@ use splatcheck_emulator::{Buffer, Launch, Module, Observers, run_traced};
 use super::programs::{Program, flushes, on_machine, warp_of};
 use super::{EmulatorEngine, followed, noticed};
 use crate::engine::EngineError;
-use crate::wgpu::{ForeignDispatch, ForeignRun};
 use crate::wgsl::lower::{Bound, LowerError, PtxKernel, SourceFile, Target, arguments, lower};
 use crate::wgsl::program;
+use crate::wgsl::run::{ForeignDispatch, ForeignRun};
 
 /// The name of the program in findings.
 const FILE: &str = "kernel.wgsl";
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::emulator::EmulatorOptions;
     use crate::stage::Language;
-    use crate::wgpu::ForeignRun;
+    use crate::wgsl::run::ForeignRun;
     use splatcheck_emulator::Schedule;
 
     /// What a program of one entry point does with buffers of these words, in lockstep with 32 lanes.

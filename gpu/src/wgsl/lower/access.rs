@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use wgpu::naga::{AddressSpace, Expression, Handle, Type, TypeInner};
+use naga::{AddressSpace, Expression, Handle, Type, TypeInner};
 
 use super::code::{Scalar, is_truth};
 use super::shape::{Kind, Layout};

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use wgpu::naga::{AtomicFunction, Expression, Handle, TypeInner};
+use naga::{AtomicFunction, Expression, Handle, TypeInner};
 
 use super::access::{Memory, Root, Space};
 use super::code::Scalar;

@@ -1,7 +1,7 @@
 //! Where an invocation is: built-in values. Which lane of which subgroup it is, WGSL leaves open: it is the order of
 //! the indices in lockstep, and any under other schedules.
 
-use wgpu::naga::{Binding, BuiltIn, Function, TypeInner};
+use naga::{Binding, BuiltIn, Function, TypeInner};
 
 use super::code::Scalar;
 use super::{Evaluated, Lower, Lowered};

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use wgpu::naga::{Bytes, ScalarKind, TypeInner};
+use naga::{Bytes, ScalarKind, TypeInner};
 
 use super::code::Scalar;
 use super::operator::kind_of;
@@ -23,7 +23,7 @@ impl Lower<'_> {
     ) -> Lowered<Rc<[Scalar]>> {
         let from = kind_of(from)?;
         let Some(width) = convert else { return Ok(value.into()) };
-        let to = kind(wgpu::naga::Scalar { kind: to, width })?;
+        let to = kind(naga::Scalar { kind: to, width })?;
         Ok(value.iter().map(|&number| self.converted(from, to, number)).collect())
     }
 

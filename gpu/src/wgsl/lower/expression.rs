@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use wgpu::naga::{Expression, Handle, Literal, RelationalFunction, TypeInner};
+use naga::{Expression, Handle, Literal, RelationalFunction, TypeInner};
 
 use super::access::Pointer;
 use super::code::Scalar;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wgpu::naga::Span;
+use naga::Span;
 
 use super::code::At;
 

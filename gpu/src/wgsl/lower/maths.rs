@@ -8,7 +8,7 @@
 use std::f32::consts::PI;
 use std::rc::Rc;
 
-use wgpu::naga::{MathFunction, TypeInner};
+use naga::{MathFunction, TypeInner};
 
 use super::code::Scalar;
 use super::operator::kind_of;

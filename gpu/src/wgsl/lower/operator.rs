@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use wgpu::naga::{BinaryOperator, TypeInner, UnaryOperator};
+use naga::{BinaryOperator, TypeInner, UnaryOperator};
 
 use super::code::Scalar;
 use super::shape::{Kind, kind};

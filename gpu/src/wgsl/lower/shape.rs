@@ -3,8 +3,8 @@
 //! Buffers have WGSL's own layout, which naga computes. All other memory is seen by the kernel alone: there
 //! every number takes a word and nothing lies between.
 
-use wgpu::naga::proc::Layouter;
-use wgpu::naga::{ArraySize, Module, Scalar, ScalarKind, TypeInner, VectorSize};
+use naga::proc::Layouter;
+use naga::{ArraySize, Module, Scalar, ScalarKind, TypeInner, VectorSize};
 
 use super::Lowered;
 

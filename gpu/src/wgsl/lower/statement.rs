@@ -1,6 +1,6 @@
 //! Statements: jumps for `if`, `switch` and `loop`, and functions in the place of their calls.
 
-use wgpu::naga::{
+use naga::{
     Barrier, Block, Expression, Function, Handle, Span, Statement, SwitchCase, SwitchValue,
 };
 

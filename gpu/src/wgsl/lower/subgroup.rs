@@ -7,9 +7,7 @@
 
 use std::rc::Rc;
 
-use wgpu::naga::{
-    CollectiveOperation, Direction, Expression, GatherMode, Handle, SubgroupOperation,
-};
+use naga::{CollectiveOperation, Direction, Expression, GatherMode, Handle, SubgroupOperation};
 
 use super::code::{Scalar, is_truth};
 use super::operator::kind_of;

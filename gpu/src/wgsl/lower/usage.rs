@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use wgpu::naga::{
+use naga::{
     AddressSpace, Block, Expression, Function, GlobalVariable, Handle, Literal, LocalVariable,
     Module, Statement,
 };

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use wgpu::naga::proc::Layouter;
-use wgpu::naga::{ArraySize, Handle, Module, Scalar, ScalarKind, Type, TypeInner};
+use naga::proc::Layouter;
+use naga::{ArraySize, Handle, Module, Scalar, ScalarKind, Type, TypeInner};
 
 /// Words up to which a type is spelled out: nothing that is larger is given number by number.
 const MOST: u32 = 1 << 14;

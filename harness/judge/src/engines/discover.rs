@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{DeviceInfo, Engine, EngineError, EngineKind};
+use splatcheck_gpu::{DeviceInfo, Engine, EngineError, EngineKind, WgpuEngine};
 
 use super::drivers::{
     Candidate, Surroundings, cuda_candidates, default_candidate, emulator_candidates, is_set_up,
+    without_wgpu,
 };
 use super::emulation::Emulation;
 use super::process::{EngineProcess, Limits};
@@ -231,7 +232,9 @@ impl Discovery {
 /// Tries everything on this machine, with `program` as the child.
 #[must_use]
 pub fn discover(program: &Program) -> Discovery {
-    let (mut candidates, missing) = if cfg!(target_os = "linux") {
+    let (mut candidates, missing) = if !WgpuEngine::BUILT_IN {
+        (Vec::new(), vec![without_wgpu()])
+    } else if cfg!(target_os = "linux") {
         Surroundings::here().candidates()
     } else {
         (vec![default_candidate()], Vec::new())

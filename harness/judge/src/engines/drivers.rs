@@ -162,6 +162,18 @@ pub fn default_candidate() -> Candidate {
     }
 }
 
+/// What a build without wgpu says of all drivers that it would try.
+#[must_use]
+pub fn without_wgpu() -> Missing {
+    Missing {
+        candidate: "drivers of Vulkan, Metal and Direct3D 12".into(),
+        reason: "this build of splatcheck is without wgpu".into(),
+        advice: Some("build it with the feature wgpu, as the program has it by default".into()),
+        lost: false,
+        promised: false,
+    }
+}
+
 /// The engines over NVIDIA's CUDA driver. Whether there is one is found out by trying, since a child
 /// does that at no risk; `CUDA_VISIBLE_DEVICES` chooses the device.
 #[must_use]

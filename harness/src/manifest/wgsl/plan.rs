@@ -1,8 +1,8 @@
 //! The buffers and dispatches of a program on a case.
 
 use splatcheck_gpu::engine::POISON;
-use splatcheck_gpu::wgpu::{ForeignDispatch, ForeignRun};
 use splatcheck_gpu::wgsl::program::{Entry, Use, Variable};
+use splatcheck_gpu::wgsl::run::{ForeignDispatch, ForeignRun};
 use splatcheck_gpu::{EngineError, Tensors};
 
 use super::WgslKernel;
