@@ -262,7 +262,7 @@ impl Engine for Misused {
     fn run(&mut self, _: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
         let is_empty = |one: &Work<'_>| one.inputs.f32("opacities").is_ok_and(<[f32]>::is_empty);
         let what = match work.iter().all(is_empty) {
-            true => "8 bytes at 0x47fffffff8 of Global memory are out of bounds",
+            true => "8 bytes at 0x47fffffff8 of global memory are out of bounds",
             false => self.2,
         };
         Err(EngineError::Device(format!("kernel 'k' line 9, block (0,0,0), warp 0: {what}")))
@@ -271,7 +271,7 @@ impl Engine for Misused {
 
 #[test]
 fn a_finding_stays_what_it_was_while_its_case_is_made_small() {
-    const RACE: &str = "race on Shared memory at 0x800: read at line 3 and write at line 9";
+    const RACE: &str = "data race in shared memory at 0x800: read at line 3 and write at line 9";
     const ENDLESS: &str = "no end within 2s (1048576 instructions)";
     for (what, becomes_smaller) in [(RACE, true), (ENDLESS, false)] {
         let mirror = Mirror::new(32, Defect::None);

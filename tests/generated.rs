@@ -191,7 +191,10 @@ fn mutants_of_a_kernel_that_is_wrong_itself_are_not_made() {
     let kernel = |name: &str| path(&format!("gpu/tests/kernels/own_backward{name}.ptx"));
     let more = ["--generate", "5"];
     told(&own(here, &kernel("_broken"), "own_backward", "tile-corner", &more), "oracle");
-    told(&own(here, &kernel("_racy"), "own_backward", "large-over-many-tiles", &more), "race on");
+    told(
+        &own(here, &kernel("_racy"), "own_backward", "large-over-many-tiles", &more),
+        "data race in",
+    );
     told(
         &own(here, &kernel("_converged"), "own_backward", "tile-corner", &more),
         "under adversarial schedule",

@@ -91,8 +91,8 @@ fn the_published_kernels_show_what_their_pages_say() {
     };
     for (page, in_lockstep, words) in [
         ("active_mask_count", false, "have exited: what it gives is undefined"),
-        ("staging_overwritten", true, "race on Shared memory"),
-        ("reads_beyond", true, "of Shared memory are out of bounds"),
+        ("staging_overwritten", true, "data race in shared memory"),
+        ("reads_beyond", true, "of shared memory are out of bounds"),
     ] {
         for order in ["lockstep", "random", "adversarial"] {
             let said = observe(page, page, order);
@@ -145,14 +145,17 @@ fn a_race_is_found_with_its_line_and_can_be_left_to_the_judge() {
     let source = fs::read_to_string(kernel("gsplat_backward.cu")).expect("readable");
     let line = source.lines().position(|line| line.contains("*place += value")).expect("it") + 1;
     let compiled = format!("compiled from gsplat_backward.cu:{line}");
-    assert!(said.out.contains("race on Global memory") && said.out.contains(&compiled), "{said:?}");
+    assert!(
+        said.out.contains("data race in global memory") && said.out.contains(&compiled),
+        "{said:?}"
+    );
     let sarif = fs::read_to_string(folder.path().join("r.sarif")).expect("written");
     assert!(sarif.contains("\"uri\": \"gsplat_backward.cu\""), "{sarif}");
     assert!(sarif.contains(&format!("\"startLine\": {line}")), "{sarif}");
     let said =
         on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--observe", "races=off"]);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("is worth") && !said.out.contains("race on"), "a value: {said:?}");
+    assert!(said.out.contains("is worth") && !said.out.contains("data race"), "a value: {said:?}");
     let again = reproducer(folder.path(), &said);
     let again = say(folder.path(), &["replay", again.to_str().expect("a plain name")]);
     assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
@@ -210,7 +213,7 @@ fn observing_alone_finds_a_missing_barrier_without_an_oracle() {
     let words = ["--observe-only", "--schedule", "random:0", "--schedules", "4"];
     let said = on(folder.path(), "gsplat_backward_no_barrier", "list-of-513", &words);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("race on Shared memory"), "{said:?}");
+    assert!(said.out.contains("data race in shared memory"), "{said:?}");
     assert!(said.out.contains("compiled from gsplat_backward.cu:"), "{said:?}");
     assert!(said.out.contains("run it again with --schedule random:"), "{said:?}");
     let said = on(folder.path(), "gsplat_backward", "list-of-513", &words);
@@ -263,7 +266,10 @@ parameter = [
     let words = ["ptx", "k.ptx", "--manifest", "k.toml", "--observe-only", "--sarif", "r.sarif"];
     let said = say(here, &words);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("race on Global memory") && said.out.contains("line 16"), "{said:?}");
+    assert!(
+        said.out.contains("data race in global memory") && said.out.contains("line 16"),
+        "{said:?}"
+    );
     let sarif = fs::read_to_string(here.join("r.sarif")).expect("written");
     assert!(
         sarif.contains("\"ruleId\": \"race\"") && sarif.contains("\"uri\": \"k.ptx\""),

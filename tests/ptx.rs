@@ -211,7 +211,9 @@ fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = judge(folder.path(), "own_backward_racy", "large-over-many-tiles", &[]);
     assert_eq!(said.code, Some(1), "{said:?}");
-    for words in ["kernel 'own_backward' line ", "race on Global memory at ", "lanes 0x", "line "] {
+    for words in
+        ["kernel 'own_backward' line ", "data race in global memory at ", "lanes 0x", "line "]
+    {
         assert!(said.out.contains(words), "no '{words}': {said:?}");
     }
     let shown: Vec<_> =

@@ -1,5 +1,7 @@
 //! `splatcheck report`: a run as a page that needs nothing besides itself.
 
+mod browser;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use splatcheck_tests::{Said, files, mutant, root, say, splatcheck, text};
@@ -345,38 +347,4 @@ fn a_reproducer_that_is_gone_costs_the_picture_alone() {
     fs::remove_dir_all(folder.path().join("splatcheck-out")).expect("it was written");
     let html = page(folder.path(), &["run.json"]);
     assert!(html.contains("No picture: the reproducer cannot be read"), "and why");
-}
-
-/// The page in a real browser: its structure as the browser understood it, at the width of a phone, with
-/// nothing said on the console and nothing asked of a network that is not there.
-#[test]
-fn a_browser_shows_the_page() {
-    let Some(browser) =
-        ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
-            std::process::Command::new(name)
-                .arg("--version")
-                .output()
-                .is_ok_and(|o| o.status.success())
-        })
-    else {
-        println!("NOT EXERCISED: a_browser_shows_the_page: no Chromium: run tests/setup");
-        return;
-    };
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
-    wrong(here);
-    page(here, &["run.json"]);
-    let output = std::process::Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"])
-        .args(["--proxy-server=127.0.0.1:9", "--window-size=390,844", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", here.join("profile").display()))
-        .arg(format!("file://{}", here.join("page.html").display()))
-        .output()
-        .expect("it starts");
-    let dom = String::from_utf8_lossy(&output.stdout);
-    let log = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{log}");
-    assert!(dom.contains("<h1 class=\"disagree\">disagree</h1>"), "{dom}");
-    assert!(dom.contains("<section class=\"finding\">") && dom.contains("<figure>"), "{dom}");
-    assert!(!log.contains("CONSOLE"), "the page complains: {log}");
 }

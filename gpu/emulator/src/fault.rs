@@ -250,7 +250,7 @@ const TOLD_BY: [(&str, &str); 22] = [
     ("the kernel executes trap", "trap"),
     ("deadlock: threads wait at lines ", "deadlock"),
     ("no end within ", TIME_LIMIT),
-    ("race on ", "race"),
+    ("data race in ", "race"),
     (" instructions", BUDGET),
 ];
 
@@ -355,10 +355,10 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfBounds { space, address, width } => {
-                write!(f, "{width} bytes at {address:#x} of {space:?} memory are out of bounds")
+                write!(f, "{width} bytes at {address:#x} of {space} memory are out of bounds")
             }
             Self::Misaligned { space, address, width } => {
-                write!(f, "{width} bytes at {address:#x} of {space:?} memory are misaligned")
+                write!(f, "{width} bytes at {address:#x} of {space} memory are misaligned")
             }
             Self::PoisonAddress => f.write_str("the address was never written"),
             Self::PoisonBranch => f.write_str("the predicate was never written"),

@@ -47,7 +47,7 @@ impl fmt::Display for Race {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "race on {:?} memory at {:#x}: {} and {}",
+            "data race in {} memory at {:#x}: {} and {}",
             self.space, self.address, self.first, self.second
         )
     }

@@ -231,7 +231,9 @@ mod tests {
             format!("{HEAD}  row[lane] = 1u;\n  sums[lane] = row[lane ^ 32u] + rows[0];\n}}\n");
         let buffers = [vec![0; 64], vec![0; 64]];
         let text = run(&source, &buffers).expect_err("it races").to_string();
-        for part in ["at kernel.wgsl:7:", "write at kernel.wgsl:6:3 by block 0", "race on Shared"] {
+        for part in
+            ["at kernel.wgsl:7:", "write at kernel.wgsl:6:3 by block 0", "data race in shared"]
+        {
             assert!(text.contains(part), "no '{part}' in: {text}");
         }
         let source = format!("{HEAD}  sums[lane] = rows[lane + 1u];\n}}\n");

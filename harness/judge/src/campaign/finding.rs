@@ -234,7 +234,8 @@ mod tests {
 
     #[test]
     fn a_race_is_not_an_endless_loop() {
-        let race = finding("a", "kernel 'k' line 1: race on Shared memory at 0x8: read and write");
+        let race =
+            finding("a", "kernel 'k' line 1: data race in shared memory at 0x8: read and write");
         let endless = finding("a", "kernel 'k' line 1: no end within 2s (9 instructions)");
         let lost = finding("a", "the device was lost");
         let kinds = [&race, &endless, &lost].map(|finding| finding.fault.kind());
