@@ -170,12 +170,14 @@ pub(super) struct Transfer {
     pub(super) address: Address,
 }
 
-/// What an atomic does to a word or a 64-bit integer.
+/// What an atomic does to a word, half of one or a 64-bit integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtomicOp {
     AddFloat,
     /// Two floats of 16 bits in a word, each by itself.
     AddPair(NarrowFormat),
+    /// A float of 16 bits.
+    AddHalf(NarrowFormat),
     Add,
     /// `old >= operand ? 0 : old + 1`.
     Increment,
@@ -192,7 +194,7 @@ pub(super) enum AtomicOp {
     CompareExchange,
 }
 
-/// `atom` and `red` on words, up to four side by side.
+/// `atom` and `red` on words, up to four side by side, or on half of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Atomic {
     pub(super) op: AtomicOp,
