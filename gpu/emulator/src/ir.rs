@@ -8,7 +8,9 @@ mod arithmetic;
 mod operands;
 mod rare;
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use super::parse::ParseError;
 pub use super::parse::{ParameterKind, Space};
@@ -68,6 +70,20 @@ pub(super) struct Kernel {
     pub(super) b64_constants: Vec<u64>,
     /// File and line of the CUDA source from each PTX line on, where the PTX says; empty where it ends.
     pub(super) origins: BTreeMap<u32, String>,
+    /// What the observer of floats has found out about it.
+    pub(super) findings: Findings,
+}
+
+/// What an observer finds out about a kernel, once for all launches of it.
+#[derive(Debug, Default)]
+pub(super) struct Findings(OnceLock<Arc<dyn Any + Send + std::marker::Sync>>);
+
+impl Findings {
+    /// What was found, or is found now.
+    pub(super) fn once<T: Any + Send + std::marker::Sync>(&self, find: impl Fn() -> T) -> Arc<T> {
+        let found = self.0.get_or_init(|| Arc::new(find()));
+        Arc::clone(found).downcast().unwrap_or_else(|_| Arc::new(find()))
+    }
 }
 
 impl Kernel {
