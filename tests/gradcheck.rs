@@ -1,6 +1,7 @@
 //! `splatcheck gradcheck`, `compare` and `accuracy`: pairs of kernels that no oracle of ours knows.
 
 mod explained;
+mod half;
 
 use splatcheck_tests::{root, say};
 use std::fs;
@@ -23,37 +24,6 @@ fn a_right_pair_agrees_in_every_order() {
         }
     }
     assert!(fs::read_dir(folder.path()).expect("a folder").next().is_none(), "nothing is written");
-}
-
-/// `half.ptx` reads and adds up numbers of 16 bits, two in a word. Its input `x` is a float of 32 bits.
-#[test]
-fn arrays_in_half_precision_agree_and_a_wrong_factor_is_found() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let manifest = example("half.toml");
-    for order in ["lockstep", "adversarial:5"] {
-        let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--schedule", order]);
-        assert_eq!(said.code, Some(0), "{order}: {said:?}");
-        assert!(said.out.starts_with("agree: 20 runs, 1527 derivatives compared"), "{said:?}");
-        assert!(said.out.contains("\nv_table  table  320       "), "f16: {said:?}");
-    }
-    let right = fs::read_to_string(example("half.ptx")).expect("there");
-    // The sum gets what is given in the place of its part.
-    let wrong = right.replacen("[%rd7],%r7;", "[%rd7],%r9;", 1);
-    assert_ne!(right, wrong, "the kernel was changed");
-    fs::write(folder.path().join("wrong.ptx"), wrong).expect("written");
-    let said = say(folder.path(), &["gradcheck", "wrong.ptx", "--manifest", &manifest]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("\nDISAGREE v_table: 2 of 16 (case 0, N = 1"), "{said:?}");
-    assert!(said.out.contains("v_table[3, 0] is 1e0 in real arithmetic (1e0 in f16)"), "{said:?}");
-    let again = ["replay", "splatcheck-out/gradcheck-half-0-0.safetensors"];
-    assert_eq!(say(folder.path(), &again).code, Some(1), "its reproducer");
-    let text = fs::read_to_string(&manifest).expect("there");
-    let whole = text.replace("dtype = \"f32\" }", "dtype = \"i32\" }");
-    fs::write(folder.path().join("half.ptx"), &right).expect("written");
-    fs::write(folder.path().join("whole.toml"), whole).expect("written");
-    let said = say(folder.path(), &["gradcheck", "--manifest", "whole.toml"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("[gradients], x is a gradient of whole numbers"), "{said:?}");
 }
 
 /// The backward kernel of `pair_broken.ptx` forgets a part of the gradient, which one line of the forward

@@ -1,6 +1,7 @@
 //! Atomics.
 
 use super::access::{Groups, Outcome, View, addresses, observe};
+use super::atomic16;
 use super::atomic64::atomic64;
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::float::flushed;
@@ -53,7 +54,7 @@ fn disordered(
     for lane in order(view.moment).into_iter().filter(|lane| active >> lane & 1 == 1) {
         let address = all[lane as usize];
         for element in 0..u64::from(a.count) {
-            let (thread, at) = (view.thread(lane), address + 4 * element);
+            let (thread, at) = (view.thread(lane), (address & !3) + 4 * element);
             view.delayed.settle(a.space, at, thread, &mut view.memories);
         }
         update(r, a, address, 1 << lane, view)?;
@@ -77,6 +78,9 @@ pub(super) fn order(moment: u64) -> [u32; LANES] {
 /// The operations of `lanes` at one address.
 #[inline(always)]
 fn update(r: &mut Registers, a: &Atomic, address: u64, lanes: u32, view: &mut View<'_>) -> Outcome {
+    if let AtomicOp::AddHalf(format) = a.op {
+        return atomic16::update(r, (a, format), address, lanes, view);
+    }
     let count = usize::from(a.count);
     let sees = a.results[..count].iter().any(|&result| result != SINK);
     let record = Record { sees, ..view.record(AccessKind::Atomic, Some(a.scope), 0xf, lanes) };
@@ -149,7 +153,7 @@ macro_rules! combined {
     ($op:expr, $old:expr, $operand:expr, $swap:expr, $add_float:expr) => {{
         let (old, operand, swap) = ($old, $operand, $swap);
         match $op {
-            AtomicOp::AddFloat | AtomicOp::AddPair(_) => $add_float,
+            AtomicOp::AddFloat | AtomicOp::AddPair(_) | AtomicOp::AddHalf(_) => $add_float,
             AtomicOp::Add => old.wrapping_add(operand),
             AtomicOp::Increment => {
                 if old >= operand {

@@ -16,7 +16,7 @@ mod unread;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::ir::{Kernel, Module, Parameter, Space};
+use super::ir::{Findings, Kernel, Module, Parameter, Space};
 use super::lanes::WARP;
 use super::memory::MODULE_BASE;
 use super::parse::{
@@ -238,5 +238,6 @@ fn kernel<'a>(
         word_constants: assembled.pool.words.values,
         b64_constants: assembled.pool.b64.values,
         origins,
+        findings: Findings::default(),
     })
 }

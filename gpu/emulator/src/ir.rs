@@ -8,7 +8,9 @@ mod arithmetic;
 mod operands;
 mod rare;
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use super::parse::ParseError;
 pub use super::parse::{ParameterKind, Space};
@@ -68,6 +70,20 @@ pub(super) struct Kernel {
     pub(super) b64_constants: Vec<u64>,
     /// File and line of the CUDA source from each PTX line on, where the PTX says; empty where it ends.
     pub(super) origins: BTreeMap<u32, String>,
+    /// What the observer of floats has found out about it.
+    pub(super) findings: Findings,
+}
+
+/// What an observer finds out about a kernel, once for all launches of it.
+#[derive(Debug, Default)]
+pub(super) struct Findings(OnceLock<Arc<dyn Any + Send + std::marker::Sync>>);
+
+impl Findings {
+    /// What was found, or is found now.
+    pub(super) fn once<T: Any + Send + std::marker::Sync>(&self, find: impl Fn() -> T) -> Arc<T> {
+        let found = self.0.get_or_init(|| Arc::new(find()));
+        Arc::clone(found).downcast().unwrap_or_else(|_| Arc::new(find()))
+    }
 }
 
 impl Kernel {
@@ -170,12 +186,14 @@ pub(super) struct Transfer {
     pub(super) address: Address,
 }
 
-/// What an atomic does to a word or a 64-bit integer.
+/// What an atomic does to a word, half of one or a 64-bit integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtomicOp {
     AddFloat,
     /// Two floats of 16 bits in a word, each by itself.
     AddPair(NarrowFormat),
+    /// A float of 16 bits.
+    AddHalf(NarrowFormat),
     Add,
     /// `old >= operand ? 0 : old + 1`.
     Increment,
@@ -192,7 +210,7 @@ pub(super) enum AtomicOp {
     CompareExchange,
 }
 
-/// `atom` and `red` on words, up to four side by side.
+/// `atom` and `red` on words, up to four side by side, or on half of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Atomic {
     pub(super) op: AtomicOp,

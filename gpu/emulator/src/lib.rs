@@ -73,6 +73,7 @@ mod access;
 mod alu;
 mod async_copy;
 mod atomic;
+mod atomic16;
 mod atomic64;
 mod block;
 mod count;

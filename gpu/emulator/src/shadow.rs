@@ -5,7 +5,7 @@
 //! asks for it. What it finds is asked of the [`DeviceMemory`](super::DeviceMemory) after a launch.
 //!
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `spare`, `tape`,
-//! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `plan`, `journal` (what
+//! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `plan`, `study` (of a kernel), `journal` (what
 //! is kept), then what follows instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`,
 //! `rare`, `follow`, `access`, `elements` (of buffers), and what callers ask, `ask`.
 
@@ -30,6 +30,7 @@ mod polynomials;
 mod rare;
 pub(super) mod registers;
 mod spare;
+mod study;
 mod sweep;
 mod table;
 mod tape;

@@ -305,7 +305,11 @@ impl<'a> Decoder<'_, 'a> {
         let first = usize::from(returns);
         self.expect_operands(first + 2 + usize::from(compare))?;
         let address = self.address(first, space)?;
-        let width = if b64 { 8 } else { 4 };
+        let width = match op {
+            AtomicOp::AddHalf(_) => 2,
+            _ if b64 => 8,
+            _ => 4,
+        };
         let mut results = [SINK; 4];
         if returns && *self.operand(0)? != Operand::Name("_") {
             results = self.elements(0, count, width, true)?.0;
@@ -344,6 +348,10 @@ impl<'a> Decoder<'_, 'a> {
             }
             (Some("add"), "bf16x2") if self.take("noftz") => {
                 Ok(AtomicOp::AddPair(NarrowFormat::Bf16))
+            }
+            (Some("add"), "f16") if self.take("noftz") => Ok(AtomicOp::AddHalf(NarrowFormat::F16)),
+            (Some("add"), "bf16") if self.take("noftz") => {
+                Ok(AtomicOp::AddHalf(NarrowFormat::Bf16))
             }
             (Some("add"), "u32" | "s32" | "u64" | "s64") => Ok(AtomicOp::Add),
             (Some("inc"), "u32") => Ok(AtomicOp::Increment),

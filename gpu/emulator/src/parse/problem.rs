@@ -161,9 +161,9 @@ fn way_round(what: &str) -> Option<&'static str> {
              access relaxed and put a fence beside it",
         ),
         _ if has("f16") || has("f16x2") || has("bf16") || has("bf16x2") => Some(
-            "Of f16 and bf16 there are sums, products, fma, comparisons and conversions, no \
-             functions, and atomics on pairs alone: in a build for this test, compute in f32 and \
-             convert back, or add to a pair",
+            "Of f16 and bf16 there are sums, products, fma, comparisons and conversions, and \
+             atomic sums of one number or a pair, but no functions and no vectors: in a build for \
+             this test, compute in f32 and convert back, or add one after the other",
         ),
         _ => None,
     }

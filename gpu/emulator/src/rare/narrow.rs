@@ -41,6 +41,12 @@ pub(crate) fn add_pairs(format: NarrowFormat, old: u32, operand: u32) -> u32 {
     super::word(evaluate(add, [u64::from(old), u64::from(operand), 0, 0]))
 }
 
+/// One number by another, as they lie in the lower halves.
+pub(crate) fn add_one(format: NarrowFormat, old: u32, operand: u32) -> u32 {
+    let add = Narrow { op: NarrowOp::Add, format, packed: false, flush: false, clamp: None };
+    super::word(evaluate(add, [u64::from(old), u64::from(operand), 0, 0]))
+}
+
 /// A number as an f32, which is exact.
 pub(crate) fn single(format: NarrowFormat, flush: bool, bits: u64) -> f32 {
     #[expect(clippy::cast_possible_truncation, reason = "f32 holds all of both types")]

@@ -70,6 +70,39 @@ pub(crate) fn update(
     value
 }
 
+/// A number of 16 bits in a word that a lane has added to: the upper one or the lower. `new` is the word by now.
+pub(crate) fn update16(
+    journal: &mut Journal,
+    r: &mut Registers,
+    (a, format): (&Atomic, NarrowFormat),
+    (lane, upper): (usize, bool),
+    cell: Cell<'_>,
+    (operand, new): (u32, u32),
+) {
+    let Some(mut beside) = r.beside.take() else { return };
+    let Cell { cells, word, bits: old } = cell;
+    let value =
+        |bits: u32, at: usize| value_of(format.number(), u64::from(bits >> (16 * at) & 0xffff));
+    let (before, _) = cells.get(word, old);
+    let own = beside.leaving(lane, journal.word(&beside, a.operands[0], lane));
+    journal.of_lane(Some(lane));
+    let at = usize::from(upper);
+    let base = journal.half(before, at, value(old, at));
+    let term = journal.half(own, 0, value(operand, 0));
+    let kind = (Function::Sum, narrow_accuracy(format));
+    let sum = journal.scalar(kind, &[base, term], false, value(new, at));
+    // What was beside the whole word is lost in the other half too.
+    let mut lost = |half| Some(journal.half(before, half, value(old, half)));
+    let mut halves = before.halves().unwrap_or_else(|| [0, 1].map(&mut lost));
+    let was = std::mem::replace(&mut halves[at], sum);
+    journal.of_lane(None);
+    cells.set(word, new, Word::of_halves(halves));
+    if a.results[0] != SINK {
+        beside.set_word(a.results[0], lane, was.map_or(Word::None, Word::Narrow));
+    }
+    r.beside = Some(beside);
+}
+
 /// One lane's operation.
 struct Step {
     lane: usize,
@@ -114,9 +147,11 @@ impl Journal {
             AtomicOp::MinS | AtomicOp::MinU | AtomicOp::MaxS | AtomicOp::MaxU => {
                 self.integer(Integers::Extreme, &[(before, old), (own, operand)], new)
             }
-            AtomicOp::Increment | AtomicOp::Decrement | AtomicOp::Or | AtomicOp::Xor => {
-                self.integer(Integers::Other, &[(before, old), (own, operand)], new)
-            }
+            AtomicOp::AddHalf(_)
+            | AtomicOp::Increment
+            | AtomicOp::Decrement
+            | AtomicOp::Or
+            | AtomicOp::Xor => self.integer(Integers::Other, &[(before, old), (own, operand)], new),
         };
         // Many atomics add up a number of units, be it the only one.
         let after = match after {
@@ -343,6 +378,7 @@ pub(crate) fn update64(
             journal.wide_integer(Integers::Extreme, &both, new)
         }
         AtomicOp::AddPair(_)
+        | AtomicOp::AddHalf(_)
         | AtomicOp::Increment
         | AtomicOp::Decrement
         | AtomicOp::Or

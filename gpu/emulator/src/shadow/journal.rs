@@ -9,10 +9,11 @@ use super::super::ir::Kernel;
 use super::super::lanes::LANES;
 use super::conventions::{Conventions, Departure};
 use super::floats::{Room, rounds};
-use super::literals::{Whole, followed, literals, wholes};
+use super::literals::Whole;
 use super::number::{Shadow, UNRECORDED, depends};
 use super::plan::Plan;
 use super::registers::Lanes;
+use super::study::Study;
 use super::table::Function;
 use super::tape::{Flags, PLACES, Rule, Tape, What};
 
@@ -185,12 +186,15 @@ impl Journal {
         }
         self.registers = kernel.words;
         self.departures = self.conventions.of(kernel);
-        self.polynomials.extend(followed(kernel));
-        self.wholes = wholes(kernel);
-        self.plans = Plan::all(kernel, !self.departures.is_empty());
-        let literals = literals(kernel);
-        self.rounding = literals.iter().map(|shadow| rounds(shadow.x)).collect();
-        self.literals = literals.into_iter().map(Lanes::all).collect();
+        let study = Study::of(kernel);
+        self.polynomials.extend(&study.polynomials);
+        self.wholes.clone_from(&study.wholes);
+        self.plans.clone_from(&study.plans);
+        if !self.departures.is_empty() {
+            self.plans.iter_mut().for_each(|plan| *plan = plan.departing());
+        }
+        self.rounding = study.literals.iter().map(|shadow| rounds(shadow.x)).collect();
+        self.literals = study.literals.iter().copied().map(Lanes::all).collect();
         if let Some(tape) = &mut self.tape {
             for lanes in &mut self.literals {
                 let n = tape.constant(lanes.x[0], lanes.c[0]);

@@ -35,16 +35,20 @@ pub(super) struct Plan {
 impl Plan {
     const NOTHING: Self = Self { sources: [NONE; 4], keep: Keep::Never, operation: None };
 
-    /// Of each instruction of a kernel; `departs`: the derivative of some is another on purpose.
-    pub(super) fn all(kernel: &Kernel, departs: bool) -> Vec<Self> {
+    /// Of each instruction of a kernel.
+    pub(super) fn all(kernel: &Kernel) -> Vec<Self> {
         let of = |op: &Op| match op {
             Op::Arithmetic(op) => {
-                let keep = if departs { Keep::Always } else { keep(op) };
-                Self { sources: sources(op), keep, operation: Operation::of(op) }
+                Self { sources: sources(op), keep: keep(op), operation: Operation::of(op) }
             }
             Op::Memory(_) | Op::Synchronization(_) | Op::Control(_) => Self::NOTHING,
         };
         kernel.code.iter().map(|instruction| of(&instruction.op)).collect()
+    }
+
+    /// The same where the derivative of some instructions is another on purpose: these look at the operands.
+    pub(super) fn departing(self) -> Self {
+        Self { keep: Keep::Always, ..self }
     }
 }
 

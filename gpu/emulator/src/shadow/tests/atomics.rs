@@ -1,6 +1,7 @@
 //! Sums and exchanges.
 
 use super::run::{elementwise, execute, execute_into, numbers, positive, schedules};
+use crate::Seed;
 
 /// All lanes add to one word; then each reads it.
 const SUM: &str = "mul.f32 %f3, %f1, %f1;\nred.global.add.f32 [%d4], %f3;\nexit;";
@@ -112,5 +113,38 @@ fn pairs_are_added_by_halves() {
         let found = outcome.values()[32 + 9];
         assert!((found.value - expected).abs() <= found.uncertainty, "{found:?} not {expected}");
         assert!(found.radius > 0.0, "{found:?}");
+    }
+}
+
+/// The same, one at a time: even lanes add to the lower half of a word, odd ones to the upper. The old values are
+/// added up behind it, so that each of the first ones is in some of the others.
+#[test]
+fn single_halves_are_added_apart() {
+    let body = "cvt.rn.f16.f32 %h1, %f1;\nand.b32 %r2, %r1, 1;\nmad.wide.u32 %d5, %r2, 2, %d4;\n\
+                red.global.add.noftz.f16 [%d5], %h1;\nadd.u64 %d5, %d5, 4;\n\
+                atom.global.add.noftz.f16 %h3, [%d5], %h1;\ncvt.f32.f16 %f4, %h3;\nbar.sync 0;\n\
+                ld.global.b16 %h2, [%d5+-4];\ncvt.f32.f16 %f2, %h2;\nadd.u64 %d2, %d2, 128;\n\
+                add.u64 %d6, %d2, 128;\nst.global.f32 [%d6], %f4;";
+    let x = positive();
+    let sum_of = |odd: usize| x.iter().skip(odd).step_by(2).map(|&x| f64::from(x)).sum::<f64>();
+    for schedule in schedules() {
+        let outcome = execute_into(&elementwise(body), (&x, &[0.0; 96]), &schedule);
+        let values = outcome.values();
+        for lane in 0..32 {
+            let (found, expected) = (values[32 + lane], sum_of(lane % 2));
+            assert!((found.value - expected).abs() <= found.uncertainty, "{found:?}, {expected}");
+            assert!(found.radius > 0.0, "{found:?}");
+            let (old, single) = (values[64 + lane], f64::from(outcome.singles()[64 + lane]));
+            assert!((old.value - single).abs() <= old.radius, "lane {lane}: {old:?}, {single}");
+        }
+        // Each final sum is in 16 elements, and of the 16 old values those behind the lane have its number too.
+        let mut given = vec![0.0; 96];
+        given[32..].fill(1.0);
+        let seeds = [Seed { output: outcome.output, gradient: &given }];
+        let gradient = outcome.memory.gradient(&seeds).expect("there is a tape");
+        let slopes = gradient.of(outcome.input).expect("it is an input");
+        let slopes: f64 = slopes.iter().map(|slope| slope.value).sum();
+        let expected = 2.0 * (16.0 * 16.0 + 16.0 * 15.0 / 2.0);
+        assert!((slopes - expected).abs() < 1e-9, "{slopes} not {expected}");
     }
 }

@@ -1,0 +1,30 @@
+//! What is known of a kernel before it runs, found once for all launches of it.
+
+use std::sync::Arc;
+
+use super::super::ir::Kernel;
+use super::literals::{Whole, followed, literals, wholes};
+use super::number::Shadow;
+use super::plan::Plan;
+
+#[derive(Debug)]
+pub(super) struct Study {
+    pub(super) plans: Vec<Plan>,
+    /// What each instruction makes that converts a float to a whole number.
+    pub(super) wholes: Vec<Whole>,
+    /// What each constant of the kernel's words stands for.
+    pub(super) literals: Vec<Shadow>,
+    /// Functions that are followed as polynomials.
+    pub(super) polynomials: Vec<&'static str>,
+}
+
+impl Study {
+    pub(super) fn of(kernel: &Kernel) -> Arc<Self> {
+        kernel.findings.once(|| Self {
+            plans: Plan::all(kernel),
+            wholes: wholes(kernel),
+            literals: literals(kernel),
+            polynomials: followed(kernel).collect(),
+        })
+    }
+}
