@@ -14,9 +14,11 @@ use splatcheck_emulator::Schedule;
 use splatcheck_gpu::archive::{Archive, ArchiveError};
 use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{read, source_tree};
+use splatcheck_judge::traffic::cost::PRICE;
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check, compare,
+    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check,
+    compare, traffic,
 };
 
 /// A system.
@@ -41,6 +43,9 @@ pub struct Judgement {
     /// Reductions of its sums that were judged, by name, with what each sends to memory; the baseline is
     /// `atomic`.
     pub reductions: BTreeMap<String, Traffic>,
+    /// The reduction and threshold that cost the least of those that add up in registers; none where all cost more
+    /// than the baseline.
+    pub best: Option<(String, i64)>,
     /// What was wrong with right kernels, in words.
     pub wrong: Vec<String>,
     /// Of each planted bug the first line of the report, and whether it names the marked line.
@@ -87,6 +92,16 @@ pub const BASELINE: &str = "atomic";
 
 /// What a variant with a planted bug begins with.
 const BUG: &str = "bug";
+
+/// The reductions that have a threshold and add up in registers, and the size that is the threshold.
+const WITH_THRESHOLD: [&str; 4] = ["sw-s", "sw-b", "segmented", "subgroup"];
+const THRESHOLD: &str = "threshold";
+
+/// Thresholds at which a reduction does something: groups of 2 lanes to a warp.
+const THRESHOLDS: std::ops::RangeInclusive<i64> = 2..=32;
+
+/// One case of so many has its traffic counted at every threshold.
+const COUNTED: usize = 4;
 
 /// Reads the systems of these names, all where there is none.
 ///
@@ -209,12 +224,59 @@ impl System {
             let idle = idle.map(|(name, _)| format!("{reduction}: nothing of {name} was judged"));
             judgement.wrong.extend(idle);
         }
+        self.find_best(count, seed, &mut judgement)?;
         for (bug, line) in &self.marks {
             let found = self.first_line(bug, &baseline, &cases)?;
             let named = found.line == Some(format!("{}.cu:{line}", self.name));
             judgement.bugs.insert(bug.clone(), (found.words, named));
         }
         Ok(judgement)
+    }
+
+    /// Finds the reduction and threshold that cost the least on a part of the cases.
+    fn find_best(
+        &self,
+        count: u64,
+        seed: u64,
+        judgement: &mut Judgement,
+    ) -> Result<(), GalleryError> {
+        if !self.manifest.sizes.contains_key(THRESHOLD) {
+            return Ok(());
+        }
+        let baseline = self.program(BASELINE)?;
+        let mut least = self.cost((BASELINE, &baseline), 0, (count, seed), judgement)?;
+        for reduction in WITH_THRESHOLD.into_iter().filter(|name| self.files.contains_key(*name)) {
+            let program = self.program(reduction)?;
+            for threshold in THRESHOLDS {
+                let cost = self.cost((reduction, &program), threshold, (count, seed), judgement)?;
+                if cost < least {
+                    least = cost;
+                    judgement.best = Some((reduction.to_owned(), threshold));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a reduction costs at a threshold.
+    fn cost(
+        &self,
+        (reduction, program): (&str, &Program),
+        threshold: i64,
+        (count, seed): (u64, u64),
+        judgement: &mut Judgement,
+    ) -> Result<f64, GalleryError> {
+        let mut all = Traffic::default();
+        for index in (0..count).step_by(COUNTED) {
+            let setting = BTreeMap::from([(THRESHOLD.to_owned(), threshold)]);
+            let case = Case::drawn(&self.manifest, (seed, index), &setting);
+            let case = case.map_err(|source| self.failed(source))?;
+            let counted = traffic(&self.manifest, program, &case);
+            let counted = counted.map_err(|source| self.failed(source))?;
+            judgement.wrong.extend(wrong(reduction, "the baseline", &counted));
+            all += counted.traffic;
+        }
+        Ok(modelled(all))
     }
 
     /// Judges a program on a case by what is independent of its reduction: the derivative, where it has backward
@@ -257,6 +319,12 @@ impl System {
         }
         Ok(Explained { words: seen.to_owned(), line: None })
     }
+}
+
+/// The time of launches, in additions of one lane to memory, as `splatcheck traffic` models it.
+#[expect(clippy::cast_precision_loss, reason = "a model, by which settings are ranked")]
+fn modelled(sent: Traffic) -> f64 {
+    sent.operations as f64 + PRICE * sent.of_warps as f64
 }
 
 /// What is wrong with a right kernel, in words.

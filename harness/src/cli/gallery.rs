@@ -99,6 +99,7 @@ fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
         "lanes per atomic",
         "additions per word",
         "fewest atomics",
+        "best threshold",
         "bugs named",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -117,6 +118,8 @@ fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
                 format!("{reduction}, {} %", 100 * sent.operations / baseline.operations)
             },
         );
+        let best = judgement.best.as_ref();
+        let best = best.map_or_else(|| "-".to_owned(), |(name, least)| format!("{name}, {least}"));
         rows.push(vec![
             system.name.clone(),
             judgement.runs.to_string(),
@@ -125,6 +128,7 @@ fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
             mean(baseline.operations, baseline.issued),
             mean(baseline.operations, baseline.words),
             fewest,
+            best,
             format!("{named} of {}", judgement.bugs.len()),
         ]);
     }
