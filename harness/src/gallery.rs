@@ -4,7 +4,8 @@
 //! A system is a folder: `NAME.cu`, `NAME.toml` (the manifest of `gradcheck`) and `README.md`. Its PTX lies in the
 //! archive `ptx.tar.zst` beside the folders: the right kernels, a file for each further reduction of its sums,
 //! and one for each of its planted bugs. `// bug 1` in the source marks the line of the forward kernel whose part
-//! the first bug loses. Where the manifest has `[other]`, those launches compute in another way what the forward
+//! the first bug loses. Where there is a `NAME.wgsl`, it has the same kernels with the same parameters, and the
+//! constant BUG that plants the same bugs. Where the manifest has `[other]`, those launches compute in another way what the forward
 //! ones compute, and both are compared as well.
 
 use std::collections::BTreeMap;
@@ -14,9 +15,11 @@ use splatcheck_emulator::Schedule;
 use splatcheck_gpu::archive::{Archive, ArchiveError};
 use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{read, source_tree};
+use splatcheck_judge::traffic::cost::PRICE;
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check, compare,
+    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check,
+    compare, traffic,
 };
 
 /// A system.
@@ -25,10 +28,11 @@ pub struct System {
     /// Its name, that of its folder.
     pub name: String,
     manifest: Manifest,
-    /// PTX by variant: nothing for the right kernels, `sw-b` for a reduction, `bug1` for a planted bug.
+    /// Kernels by variant: nothing for the right ones, `sw-b` for a reduction, `wgsl` for those in WGSL, `bug1` and
+    /// `bug1-wgsl` for a planted bug.
     files: BTreeMap<String, String>,
-    /// The marked lines of its source, by bug.
-    marks: BTreeMap<String, usize>,
+    /// The marked lines of its sources, by bug.
+    marks: BTreeMap<String, String>,
 }
 
 /// What came of a system.
@@ -41,6 +45,9 @@ pub struct Judgement {
     /// Reductions of its sums that were judged, by name, with what each sends to memory; the baseline is
     /// `atomic`.
     pub reductions: BTreeMap<String, Traffic>,
+    /// The reduction and threshold that cost the least of those that add up in registers; none where all cost more
+    /// than the baseline.
+    pub best: Option<(String, i64)>,
     /// What was wrong with right kernels, in words.
     pub wrong: Vec<String>,
     /// Of each planted bug the first line of the report, and whether it names the marked line.
@@ -88,6 +95,22 @@ pub const BASELINE: &str = "atomic";
 /// What a variant with a planted bug begins with.
 const BUG: &str = "bug";
 
+/// The variant in WGSL, and what those of its bugs end with.
+pub const WGSL: &str = "wgsl";
+
+/// The line of a program in WGSL that says which bug is planted.
+const NO_BUG: &str = "const BUG = 0u;";
+
+/// The reductions that have a threshold and add up in registers, and the size that is the threshold.
+const WITH_THRESHOLD: [&str; 4] = ["sw-s", "sw-b", "segmented", "subgroup"];
+const THRESHOLD: &str = "threshold";
+
+/// Thresholds at which a reduction does something: groups of 2 lanes to a warp.
+const THRESHOLDS: std::ops::RangeInclusive<i64> = 2..=32;
+
+/// One case of so many has its traffic counted at every threshold.
+const COUNTED: usize = 4;
+
 /// Reads the systems of these names, all where there is none.
 ///
 /// # Errors
@@ -120,7 +143,7 @@ impl System {
     fn read(
         folder: &Path,
         name: String,
-        files: BTreeMap<String, String>,
+        mut files: BTreeMap<String, String>,
     ) -> Result<Self, GalleryError> {
         let text = |ending: &str| -> Result<(PathBuf, String), InputError> {
             let file = folder.join(&name).join(format!("{name}.{ending}"));
@@ -131,15 +154,21 @@ impl System {
         let (file, written) = text("toml")?;
         let manifest = Manifest::parse(&written).map_err(|problem| problem.in_file(&file))?;
         let (_, source) = text("cu")?;
-        let mut marks = BTreeMap::new();
-        for (line, number) in source.lines().zip(1..) {
-            let bugs = line.rsplit_once("// bug ").map(|(_, bugs)| bugs.split(" and "));
-            marks.extend(bugs.into_iter().flatten().map(|bug| (format!("{BUG}{bug}"), number)));
+        let mut marks = marked(&format!("{name}.cu"), &source, "");
+        let in_wgsl = folder.join(&name).join(format!("{name}.{WGSL}"));
+        if read::entries(&folder.join(&name))?.contains(&in_wgsl) {
+            let (_, source) = text(WGSL)?;
+            marks.extend(marked(&format!("{name}.{WGSL}"), &source, "-wgsl"));
+            for bug in 1..=2 {
+                let planted = source.replace(NO_BUG, &format!("const BUG = {bug}u;"));
+                files.insert(format!("{BUG}{bug}-{WGSL}"), planted);
+            }
+            files.insert(WGSL.to_owned(), source);
         }
         Ok(Self { name, manifest, files, marks })
     }
 
-    /// The reductions of its sums.
+    /// The reductions of its sums, and the variant in WGSL.
     pub fn reductions(&self) -> impl Iterator<Item = &str> {
         let right = self.files.keys().filter(|variant| !variant.starts_with(BUG));
         right.map(|variant| if variant.is_empty() { BASELINE } else { variant })
@@ -148,8 +177,11 @@ impl System {
     fn program(&self, variant: &str) -> Result<Program, GalleryError> {
         let variant = if variant == BASELINE { "" } else { variant };
         let text = self.files.get(variant).map_or("", String::as_str);
-        Program::new([(format!("{}_{variant}.ptx", self.name).as_str(), text)], [])
-            .map_err(|source| self.failed(source))
+        let file = match variant.ends_with(WGSL) {
+            true => format!("{}.{WGSL}", self.name),
+            false => format!("{}_{variant}.ptx", self.name),
+        };
+        Program::new([(file.as_str(), text)], []).map_err(|source| self.failed(source))
     }
 
     fn failed(&self, source: impl Into<ProgramError>) -> GalleryError {
@@ -209,12 +241,59 @@ impl System {
             let idle = idle.map(|(name, _)| format!("{reduction}: nothing of {name} was judged"));
             judgement.wrong.extend(idle);
         }
-        for (bug, line) in &self.marks {
+        self.find_best(count, seed, &mut judgement)?;
+        for (bug, place) in &self.marks {
             let found = self.first_line(bug, &baseline, &cases)?;
-            let named = found.line == Some(format!("{}.cu:{line}", self.name));
+            let named = found.line.as_ref().is_some_and(|line| is_at(line, place));
             judgement.bugs.insert(bug.clone(), (found.words, named));
         }
         Ok(judgement)
+    }
+
+    /// Finds the reduction and threshold that cost the least on a part of the cases.
+    fn find_best(
+        &self,
+        count: u64,
+        seed: u64,
+        judgement: &mut Judgement,
+    ) -> Result<(), GalleryError> {
+        if !self.manifest.sizes.contains_key(THRESHOLD) {
+            return Ok(());
+        }
+        let baseline = self.program(BASELINE)?;
+        let mut least = self.cost((BASELINE, &baseline), 0, (count, seed), judgement)?;
+        for reduction in WITH_THRESHOLD.into_iter().filter(|name| self.files.contains_key(*name)) {
+            let program = self.program(reduction)?;
+            for threshold in THRESHOLDS {
+                let cost = self.cost((reduction, &program), threshold, (count, seed), judgement)?;
+                if cost < least {
+                    least = cost;
+                    judgement.best = Some((reduction.to_owned(), threshold));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a reduction costs at a threshold.
+    fn cost(
+        &self,
+        (reduction, program): (&str, &Program),
+        threshold: i64,
+        (count, seed): (u64, u64),
+        judgement: &mut Judgement,
+    ) -> Result<f64, GalleryError> {
+        let mut all = Traffic::default();
+        for index in (0..count).step_by(COUNTED) {
+            let setting = BTreeMap::from([(THRESHOLD.to_owned(), threshold)]);
+            let case = Case::drawn(&self.manifest, (seed, index), &setting);
+            let case = case.map_err(|source| self.failed(source))?;
+            let counted = traffic(&self.manifest, program, &case);
+            let counted = counted.map_err(|source| self.failed(source))?;
+            judgement.wrong.extend(wrong(reduction, "the baseline", &counted));
+            all += counted.traffic;
+        }
+        Ok(modelled(all))
     }
 
     /// Judges a program on a case by what is independent of its reduction: the derivative, where it has backward
@@ -257,6 +336,28 @@ impl System {
         }
         Ok(Explained { words: seen.to_owned(), line: None })
     }
+}
+
+/// The lines of a source that a planted bug is marked at, by the variant that has it.
+fn marked(file: &str, source: &str, ending: &str) -> BTreeMap<String, String> {
+    let mut marks = BTreeMap::new();
+    for (line, number) in source.lines().zip(1..) {
+        let bugs = line.rsplit_once("// bug ").map(|(_, bugs)| bugs.split(" and "));
+        let mark = |bug| (format!("{BUG}{bug}{ending}"), format!("{file}:{number}"));
+        marks.extend(bugs.into_iter().flatten().map(mark));
+    }
+    marks
+}
+
+/// Whether a place is the marked line: in WGSL it has a column too.
+fn is_at(found: &str, marked: &str) -> bool {
+    found.strip_prefix(marked).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
+
+/// The time of launches, in additions of one lane to memory, as `splatcheck traffic` models it.
+#[expect(clippy::cast_precision_loss, reason = "a model, by which settings are ranked")]
+fn modelled(sent: Traffic) -> f64 {
+    sent.operations as f64 + PRICE * sent.of_warps as f64
 }
 
 /// What is wrong with a right kernel, in words.

@@ -27,7 +27,7 @@ mod shrink;
 mod stages;
 mod wgsl;
 
-pub use compare::compare;
+pub use compare::{compare, traffic};
 pub use draw::{Array, Case, CaseProblem, Values};
 pub use dtype::{Dtype, Whole};
 pub use fault::element_of;

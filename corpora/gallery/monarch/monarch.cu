@@ -1,4 +1,4 @@
-// reductions: atomic sw-s sw-b segmented block subgroup
+// reductions: atomic sw-s sw-b segmented block subgroup per-key
 // A Monarch matrix, the product of two block-diagonal matrices and a permutation between them (Dao et al.,
 // "Monarch: expressive structured matrices for efficient and accurate training", ICML 2022, arXiv 2204.00595,
 // definition 3.1), with the skip that Monarch Mixer adds. A vector has M^2 numbers: M blocks of M.
@@ -72,7 +72,8 @@ extern "C" __global__ void left_backward(
 ) {
     const unsigned lane = blockIdx.x * blockDim.x + threadIdx.x, j = lane / batch, sample = lane % batch;
     const bool contributes = j < M;
-    float v[M] = {}, of_hidden[M] = {}, of_x[M] = {};
+    float v[M] = {};
+    [[maybe_unused]] float of_hidden[M] = {}, of_x[M] = {};
     if (contributes) {
         for (unsigned l = 0; l < M; l++) v[l] = v_y[sample * WIDTH + l * M + j];
         for (unsigned i = 0; i < M; i++) of_hidden[i] = hidden[sample * WIDTH + j * M + i];
@@ -84,6 +85,16 @@ extern "C" __global__ void left_backward(
         }
         for (unsigned l = 0; l < M; l++) v_x[sample * WIDTH + l * M + j] = skip[j * M + l] * v[l];
     }
+#ifdef PER_KEY // All samples add to each row.
+    const auto batches = [=](unsigned) { return make_uint2(0, batch); };
+    add_lists<M>(WIDTH, v_blocks, M, batches, [=](unsigned row, unsigned b, float (&sums)[M]) {
+        const float v_l = v_y[b * WIDTH + row % M * M + row / M];
+        for (unsigned i = 0; i < M; i++) sums[i] += v_l * hidden[b * WIDTH + row / M * M + i];
+    });
+    add_lists<M>(M, v_skip, M, batches, [=](unsigned row, unsigned b, float (&sums)[M]) {
+        for (unsigned l = 0; l < M; l++) sums[l] += v_y[b * WIDTH + l * M + row] * x[b * WIDTH + l * M + row];
+    });
+#else
 #pragma unroll
     for (unsigned l = 0; l < M; l++) {
         float values[M];
@@ -93,6 +104,7 @@ extern "C" __global__ void left_backward(
     float values[M];
     for (unsigned l = 0; l < M; l++) values[l] = v[l] * of_x[l];
     add_rows<WIDTH>(j, contributes, threshold, values, WIDTH, v_skip);
+#endif
 }
 
 extern "C" __global__ void right_backward(
@@ -103,7 +115,8 @@ extern "C" __global__ void right_backward(
 ) {
     const unsigned lane = blockIdx.x * blockDim.x + threadIdx.x, i = lane / batch, sample = lane % batch;
     const bool contributes = i < M;
-    float v[M] = {}, of_x[M] = {};
+    float v[M] = {};
+    [[maybe_unused]] float of_x[M] = {};
     if (contributes) {
         for (unsigned j = 0; j < M; j++) v[j] = v_hidden[sample * WIDTH + j * M + i];
         for (unsigned k = 0; k < M; k++) {
@@ -120,10 +133,18 @@ extern "C" __global__ void right_backward(
 #endif
         }
     }
+#ifdef PER_KEY
+    const auto batches = [=](unsigned) { return make_uint2(0, batch); };
+    add_lists<M>(WIDTH, v_blocks, M, batches, [=](unsigned row, unsigned b, float (&sums)[M]) {
+        const float v_j = v_hidden[b * WIDTH + row % M * M + row / M];
+        for (unsigned k = 0; k < M; k++) sums[k] += v_j * x[b * WIDTH + row / M * M + k];
+    });
+#else
 #pragma unroll
     for (unsigned j = 0; j < M; j++) {
         float values[M];
         for (unsigned k = 0; k < M; k++) values[k] = v[j] * of_x[k];
         add_rows<WIDTH>(i * M + j, contributes, threshold, values, WIDTH, v_blocks);
     }
+#endif
 }

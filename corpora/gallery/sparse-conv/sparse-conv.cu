@@ -1,4 +1,4 @@
-// reductions: atomic sw-s sw-b segmented block subgroup
+// reductions: atomic sw-s sw-b segmented block subgroup per-key
 // Sparse convolution over a given kernel map: gather, multiply, scatter.
 //
 // Benjamin Graham, Martin Engelcke, Laurens van der Maaten: 3D Semantic Segmentation with Submanifold Sparse
@@ -83,6 +83,23 @@ static __device__ void back(const Sizes& n, const float* weight, const float* v_
     }
 }
 
+#ifdef PER_KEY
+// Adds up the weights of the offsets from `first` to `last`, of each of which the pairs of sites are a list.
+template <typename List, typename Pair>
+static __device__ void add_lists_to_weights(const Sizes& n, unsigned first, unsigned last, const float* features,
+                                            const float* v_out, float* v_weights, List list, Pair pair) {
+    const auto of_row = [=](unsigned row) { return list(first + row / n.in); };
+    float* rows = v_weights + first * n.in * n.out;
+    add_lists<MOST_CHANNELS>(
+        (last - first) * n.in, rows, n.out, of_row, [=](unsigned row, unsigned m, float (&sums)[MOST_CHANNELS]) {
+            const uint2 sites = pair(m);
+            const float feature = features[sites.x * n.in + row % n.in];
+            for (unsigned o = 0; o < MOST_CHANNELS; o++) {
+                if (o < n.out) sums[o] += feature * v_out[sites.y * n.out + o];
+            }
+        });
+}
+#else
 // Adds a site's first `end` features times the gradient of out to the weights of offset k. The whole block
 // calls it.
 static __device__ void add_to_weights(const Sizes& n, Sums::Shared& shared, bool contributes, unsigned k,
@@ -108,12 +125,13 @@ static __device__ void add_to_weights(const Sizes& n, Sums::Shared& shared, bool
     }
     Sums::end(shared, (n.kernel + 1) * n.in, n.out, row);
 }
+#endif
 
 // All lanes add to the weights of the centre.
 extern "C" __global__ void sparse_conv_center_backward(
     const float* features, const float* weights, const float* v_out, float* v_features, float* v_weights,
     unsigned sites, unsigned kernel, unsigned in, unsigned outs, unsigned threshold) {
-    __shared__ Sums::Shared shared;
+    [[maybe_unused]] __shared__ Sums::Shared shared;
     const Sizes n = {sites, kernel, in, outs, threshold};
     const unsigned site = blockIdx.x * blockDim.x + threadIdx.x;
     const bool is_site = site < sites;
@@ -124,7 +142,13 @@ extern "C" __global__ void sparse_conv_center_backward(
             v_features[site * in + i] = values[i];
         }
     }
+#ifdef PER_KEY
+    add_lists_to_weights(
+        n, kernel, kernel + 1, features, v_out, v_weights, [=](unsigned) { return make_uint2(0, sites); },
+        [](unsigned site) { return make_uint2(site, site); });
+#else
     add_to_weights(n, shared, is_site, kernel, features + site * in, in, v_out + site * outs, v_weights);
+#endif
 }
 
 // Lanes add to the weights of their pair's offset, which neighbours share, and to the row of its site.
@@ -157,6 +181,12 @@ extern "C" __global__ void sparse_conv_pairs_backward(
     if (Rows::OF_BLOCK) {
         __syncthreads();
     }
+#ifdef PER_KEY
+    add_lists_to_weights(
+        n, 0, kernel, features, v_out, v_weights, [=](unsigned k) { return make_uint2(offsets[k], offsets[k + 1]); },
+        [=](unsigned m) { return make_uint2(from_site[m], to_site[m]); });
+#else
     const unsigned end = BUG == 1 ? in - in % 2 : in;
     add_to_weights(n, shared, is_pair, k, features + (is_pair ? from * in : 0), end, v, v_weights);
+#endif
 }

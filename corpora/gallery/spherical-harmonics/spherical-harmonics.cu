@@ -1,4 +1,4 @@
-// reductions: atomic sw-s sw-b segmented block subgroup
+// reductions: atomic sw-s sw-b segmented block subgroup per-key
 // Colours of Gaussians from spherical harmonics of degree 0 to 3 in the direction of view (3D Gaussian
 // splatting, arXiv 2308.04079; real harmonics as in Ramamoorthi and Hanrahan, "An efficient representation
 // for irradiance environment maps", 2001), and the gradients of coefficients, positions and the camera.
@@ -75,6 +75,56 @@ extern "C" __global__ void colors_of_view(
     }
 }
 
+// The gradient of a Gaussian's position, and of its coefficients where they are asked for.
+__device__ void gaussian_backward(
+    const float* means, const float* camera, const float* coefficients, unsigned degree, unsigned i,
+    const float* colors, const float* v_colors, float* v_coefficients, float (&of_mean)[3]
+) {
+    const unsigned count = (degree + 1) * (degree + 1);
+    const View d(means + 3 * i, camera);
+    float b[MOST] = {}, v[MOST] = {};
+    harmonics(degree, d, b);
+    for (unsigned c = 0; c < 3; c++) {
+        // Where the color was cut off at 0 it has no gradient.
+        const float v_color = colors[3 * i + c] > 0.0f ? v_colors[3 * i + c] : 0.0f;
+#pragma unroll
+        for (unsigned k = 0; k < MOST; k++) {
+            if (k < count) {
+                const unsigned at = (i * count + k) * 3 + c;
+                if (v_coefficients) v_coefficients[at] = v_color * b[k];
+                v[k] += v_color * coefficients[at];
+            }
+        }
+    }
+    // v[k] is zero above the degree.
+    const float x = d.x, y = d.y, z = d.z, xx = x * x, yy = y * y, zz = z * z;
+    const float band1 = 0.4886025119029199f, band2 = 1.0925484305920792f, band20 = 0.31539156525252005f;
+    float v_x = -band1 * v[3] + band2 * (y * v[4] - z * v[7] + x * v[8]) - band20 * 2.0f * x * v[6];
+    float v_y = -band1 * v[1] + band2 * (x * v[4] - z * v[5] - y * v[8]) - band20 * 2.0f * y * v[6];
+    float v_z = band1 * v[2] - band2 * (y * v[5] + x * v[7]) + band20 * 4.0f * z * v[6];
+    const float a9 = 0.5900435899266435f, a10 = 2.890611442640554f, a11 = 0.4570457994644658f;
+    const float a12 = 0.3731763325901154f, a14 = 1.445305721320277f;
+    v_x += -a9 * 6.0f * x * y * v[9] + a10 * y * z * v[10] + a11 * 2.0f * x * y * v[11]
+        - a12 * 6.0f * x * z * v[12] - a11 * (4.0f * zz - 3.0f * xx - yy) * v[13]
+        + a14 * 2.0f * x * z * v[14] - a9 * 3.0f * (xx - yy) * v[15];
+    v_y += -a9 * 3.0f * (xx - yy) * v[9] + a10 * x * z * v[10] - a11 * (4.0f * zz - xx - 3.0f * yy) * v[11]
+        - a12 * 6.0f * y * z * v[12] + a11 * 2.0f * x * y * v[13]
+        - a14 * 2.0f * y * z * v[14] + a9 * 6.0f * x * y * v[15];
+    v_z += -a11 * 8.0f * z * (y * v[11] + x * v[13]) + a12 * (6.0f * zz - 3.0f * xx - 3.0f * yy) * v[12]
+        + a14 * (xx - yy) * v[14];
+#if BUG != 1 // The term x y z is taken for one of x and y alone.
+    v_z += a10 * x * y * v[10];
+#endif
+#if BUG == 2 // The gradient by the direction is taken for one by the difference: the length is a constant.
+    const float along = 0.0f;
+#else
+    const float along = x * v_x + y * v_y + z * v_z;
+#endif
+    of_mean[0] = (v_x - along * x) / d.length;
+    of_mean[1] = (v_y - along * y) / d.length;
+    of_mean[2] = (v_z - along * z) / d.length;
+}
+
 extern "C" __global__ void colors_of_view_backward(
     const float* means, const float* camera, const float* coefficients, unsigned degree, unsigned n,
     unsigned threshold,
@@ -86,55 +136,24 @@ extern "C" __global__ void colors_of_view_backward(
 ) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     const bool contributes = i < n;
-    float values[3] = {};
+    [[maybe_unused]] float values[3] = {};
     if (contributes) {
-        const unsigned count = (degree + 1) * (degree + 1);
-        const View d(means + 3 * i, camera);
-        float b[MOST] = {}, v[MOST] = {};
-        harmonics(degree, d, b);
-        for (unsigned c = 0; c < 3; c++) {
-            // Where the color was cut off at 0 it has no gradient.
-            const float v_color = colors[3 * i + c] > 0.0f ? v_colors[3 * i + c] : 0.0f;
-#pragma unroll
-            for (unsigned k = 0; k < MOST; k++) {
-                if (k < count) {
-                    const unsigned at = (i * count + k) * 3 + c;
-                    v_coefficients[at] = v_color * b[k];
-                    v[k] += v_color * coefficients[at];
-                }
-            }
-        }
-        // v[k] is zero above the degree.
-        const float x = d.x, y = d.y, z = d.z, xx = x * x, yy = y * y, zz = z * z;
-        const float band1 = 0.4886025119029199f, band2 = 1.0925484305920792f, band20 = 0.31539156525252005f;
-        float v_x = -band1 * v[3] + band2 * (y * v[4] - z * v[7] + x * v[8]) - band20 * 2.0f * x * v[6];
-        float v_y = -band1 * v[1] + band2 * (x * v[4] - z * v[5] - y * v[8]) - band20 * 2.0f * y * v[6];
-        float v_z = band1 * v[2] - band2 * (y * v[5] + x * v[7]) + band20 * 4.0f * z * v[6];
-        const float a9 = 0.5900435899266435f, a10 = 2.890611442640554f, a11 = 0.4570457994644658f;
-        const float a12 = 0.3731763325901154f, a14 = 1.445305721320277f;
-        v_x += -a9 * 6.0f * x * y * v[9] + a10 * y * z * v[10] + a11 * 2.0f * x * y * v[11]
-            - a12 * 6.0f * x * z * v[12] - a11 * (4.0f * zz - 3.0f * xx - yy) * v[13]
-            + a14 * 2.0f * x * z * v[14] - a9 * 3.0f * (xx - yy) * v[15];
-        v_y += -a9 * 3.0f * (xx - yy) * v[9] + a10 * x * z * v[10] - a11 * (4.0f * zz - xx - 3.0f * yy) * v[11]
-            - a12 * 6.0f * y * z * v[12] + a11 * 2.0f * x * y * v[13]
-            - a14 * 2.0f * y * z * v[14] + a9 * 6.0f * x * y * v[15];
-        v_z += -a11 * 8.0f * z * (y * v[11] + x * v[13]) + a12 * (6.0f * zz - 3.0f * xx - 3.0f * yy) * v[12]
-            + a14 * (xx - yy) * v[14];
-#if BUG != 1 // The term x y z is taken for one of x and y alone.
-        v_z += a10 * x * y * v[10];
-#endif
-#if BUG == 2 // The gradient by the direction is taken for one by the difference: the length is a constant.
-        const float along = 0.0f;
-#else
-        const float along = x * v_x + y * v_y + z * v_z;
-#endif
-        const float of_mean[3] = {
-            (v_x - along * x) / d.length, (v_y - along * y) / d.length, (v_z - along * z) / d.length};
+        float of_mean[3];
+        gaussian_backward(means, camera, coefficients, degree, i, colors, v_colors, v_coefficients, of_mean);
         for (unsigned axis = 0; axis < 3; axis++) {
             v_means[3 * i + axis] = of_mean[axis];
             values[axis] = -of_mean[axis];
         }
     }
+#ifdef PER_KEY
+    add_lists<3>(
+        1, v_camera, 3, [=](unsigned) { return make_uint2(0, n); }, [=](unsigned, unsigned i, float (&sums)[3]) {
+            float of_mean[3];
+            gaussian_backward(means, camera, coefficients, degree, i, colors, v_colors, nullptr, of_mean);
+            for (unsigned axis = 0; axis < 3; axis++) sums[axis] -= of_mean[axis];
+        });
+#else
     // All lanes with a Gaussian have the key 0, the camera.
     add_rows<1>(0, contributes, threshold, values, 1, v_camera);
+#endif
 }

@@ -84,7 +84,8 @@ fn all_sources() -> BTreeMap<String, String> {
         .into_iter()
         .map(|system| (format!("{system}/{system}.cu"), sha256(source(&system).as_bytes())));
     let shared = sources().into_iter().filter(|(name, _)| !name.contains('/'));
-    let headers = [("markers.cuh", markers()), ("sums.cuh", gallery("sums.cuh"))];
+    let own_headers = ["keyed_per_key.cuh", "sums.cuh"].map(|name| (name, gallery(name)));
+    let headers = own_headers.into_iter().chain([("markers.cuh", markers())]);
     let headers = headers.map(|(name, file)| (name.to_owned(), sha256(read(&file).as_bytes())));
     own.chain(shared.filter(|(name, _)| name.ends_with(".cuh"))).chain(headers).collect()
 }

@@ -11,7 +11,7 @@ use splatcheck_judge::words::count;
 
 use super::exit::{CliError, Outcome};
 use super::output::Progress;
-use crate::gallery::{BASELINE, Judgement, System, systems};
+use crate::gallery::{BASELINE, Judgement, System, WGSL, systems};
 
 /// Options of `gallery`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -90,6 +90,14 @@ fn problems(judgement: &Judgement) -> Vec<String> {
     all
 }
 
+/// How many reductions, and whether there is a variant in WGSL.
+fn reductions(judgement: &Judgement) -> String {
+    match judgement.reductions.contains_key(WGSL) {
+        true => format!("{}, WGSL", judgement.reductions.len() - 1),
+        false => judgement.reductions.len().to_string(),
+    }
+}
+
 fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
     let head = [
         "system",
@@ -99,6 +107,7 @@ fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
         "lanes per atomic",
         "additions per word",
         "fewest atomics",
+        "best threshold",
         "bugs named",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -117,14 +126,17 @@ fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
                 format!("{reduction}, {} %", 100 * sent.operations / baseline.operations)
             },
         );
+        let best = judgement.best.as_ref();
+        let best = best.map_or_else(|| "-".to_owned(), |(name, least)| format!("{name}, {least}"));
         rows.push(vec![
             system.name.clone(),
             judgement.runs.to_string(),
             judgement.compared.to_string(),
-            judgement.reductions.len().to_string(),
+            reductions(judgement),
             mean(baseline.operations, baseline.issued),
             mean(baseline.operations, baseline.words),
             fewest,
+            best,
             format!("{named} of {}", judgement.bugs.len()),
         ]);
     }

@@ -39,6 +39,30 @@ pub fn compare(
     told(compared_programs(manifest, programs, case, schedule))
 }
 
+/// What a program sends to memory in lockstep: the launches that are judged, of which the numbers are left aside.
+///
+/// # Errors
+/// As [`check`](super::check).
+pub fn traffic(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+) -> Result<Checked, ProgramError> {
+    let counted = || {
+        let run = (Shadowing::Off, &Schedule::lockstep());
+        let mut arrays = Arrays::new(manifest, program, case)?;
+        let other = manifest.backward.is_empty() && !manifest.other.is_empty();
+        let forward = if other { &manifest.other } else { &manifest.forward };
+        arrays.launch((program, case), forward, run)?;
+        if !manifest.backward.is_empty() {
+            arrays.count();
+            arrays.launch((program, case), &manifest.backward, run)?;
+        }
+        Ok(Checked { traffic: arrays.count(), ..Checked::default() })
+    };
+    told(counted())
+}
+
 fn compared_programs(
     manifest: &Manifest,
     [program, other]: [&Program; 2],

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
-    Argument, Buffer, DeviceMemory, FaultKind, FloatType, Launch as Shape, Module, Observers,
-    RunError, Schedule, Shadowing, TimeLimit, run,
+    Argument, Buffer, DeviceMemory, FaultKind, FloatType, InstructionClass, Launch as Shape,
+    Module, Observers, RunError, Schedule, Shadowing, TimeLimit, run,
 };
 use splatcheck_gpu::wgsl::lower::arguments;
 use splatcheck_workloads::layout::Expression;
@@ -27,7 +27,7 @@ pub(super) struct Arrays {
     traffic: Traffic,
 }
 
-/// What launches send to global memory by atomics.
+/// What launches send to global memory by atomics, and what they do for it in registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Instructions, each of up to 32 lanes.
@@ -36,6 +36,8 @@ pub struct Traffic {
     pub operations: u64,
     /// Words that were added to, launch by launch.
     pub words: u64,
+    /// Instructions by which the lanes of a warp talk: shuffles, votes, matches.
+    pub of_warps: u64,
 }
 
 impl std::ops::AddAssign for Traffic {
@@ -43,6 +45,7 @@ impl std::ops::AddAssign for Traffic {
         self.issued += other.issued;
         self.operations += other.operations;
         self.words += other.words;
+        self.of_warps += other.of_warps;
     }
 }
 
@@ -111,7 +114,9 @@ impl Arrays {
             let observers = Observers { shadow, time, races, bounds, ..Observers::default() };
             match run(module, &kernel, &shape, &mut self.memory, schedule, observers) {
                 Ok(report) => {
+                    let of_warps = report.instructions.get(&InstructionClass::Warp);
                     self.traffic += Traffic {
+                        of_warps: of_warps.map_or(0, |executed| executed.warps),
                         issued: report.global_atomics.issued,
                         operations: report.global_atomics.operations,
                         words: report.chains.len() as u64,
