@@ -15,6 +15,7 @@ mod corpora;
 mod coverage;
 mod dealing;
 mod diagnosis;
+mod doctor;
 mod doors;
 mod endless;
 mod exit_codes;

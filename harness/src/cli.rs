@@ -17,6 +17,7 @@ pub mod contender;
 mod contract;
 pub mod coverage;
 pub mod devices;
+pub mod doctor;
 pub mod engine;
 pub mod exit;
 pub mod expect;
@@ -123,6 +124,7 @@ fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
         Command::Ptx(typed) => of(&mut typed.gate, typed.shown),
         Command::Wgsl(typed) => of(&mut typed.gate, typed.shown),
         Command::Replay(typed) => (None, typed.shown),
+        Command::Doctor(typed) => (None, typed.shown),
         Command::Acceptance(_)
         | Command::Cases(_)
         | Command::Coverage(_)
@@ -196,6 +198,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Cases(typed) => cases::run(&typed.resolve()?, out),
         Command::Coverage(typed) => coverage::run(&typed.resolve()?, out),
         Command::Devices => devices::run(&engines_here()?, out),
+        Command::Doctor(typed) => doctor::run(&typed.resolve(engines_here()?)?, out),
         Command::Formulations(typed) => formulations::run(&typed.resolve()?, out),
         Command::Judge(typed) => judge::run(&typed.resolve()?, out),
         Command::Gallery(typed) => gallery::run(&typed, out),
@@ -249,6 +252,7 @@ fn is_long(command: &Command) -> bool {
         Command::Check(_)
         | Command::SelfCheck(_)
         | Command::Coverage(_)
+        | Command::Doctor(_)
         | Command::Fuzz(_)
         | Command::Gallery(_)
         | Command::Gradcheck(_)

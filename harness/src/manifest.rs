@@ -75,7 +75,7 @@ mod values;
 mod wgsl;
 
 pub use bind::BindError;
-pub(crate) use bind::{entries, entry};
+pub(crate) use bind::{entries, entry, of_another_kind};
 pub use program::{Evaluated, ManifestKernel};
 pub use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, Field, Function, KernelKind, Layout, Meaning, Operator,

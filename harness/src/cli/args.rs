@@ -38,6 +38,8 @@ pub enum Command {
     Coverage(super::coverage::CoverageArgs),
     /// Show the engines of this machine and why others are missing
     Devices,
+    /// Judge every driver of this machine, run after run: a page to paste into an issue
+    Doctor(super::doctor::DoctorArgs),
     /// Print how accurate each expression of the backward stage is, bound and f32 error
     #[command(hide = true)]
     Formulations(super::formulations::FormulationsArgs),

@@ -23,7 +23,7 @@ pub(super) fn named_or_one(
 }
 
 /// Starts an engine in a process of its own, with what it is granted.
-fn process(
+pub(super) fn process(
     found: &Found,
     (program, limits): (&Program, Limits),
 ) -> Result<Box<dyn Engine + Send>, CliError> {

@@ -20,7 +20,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     ("Look for more", &["fuzz", "merge", "replay", "report", "mutants", "gallery"]),
     ("Compute and measure", &["oracle", "render", "traffic", "sweep", "train"]),
-    ("This machine", &["self-check", "devices", "setup", "completions", "man"]),
+    ("This machine", &["doctor", "self-check", "devices", "setup", "completions", "man"]),
 ];
 
 /// The commands that measure this repository's own kernels and cases. They are hidden from the page and from
@@ -31,7 +31,7 @@ const OF_THE_PROJECT: [&str; 4] = ["schedules", "coverage", "formulations", "acc
 #[must_use]
 pub fn command() -> Command {
     let template = format!(
-        "{{about}}\n\nUsage: splatcheck COMMAND [OPTIONS]\n{}\nFor work on splatcheck itself: {}\n\
+        "{{about}}\nUsage: splatcheck COMMAND [OPTIONS]\n{}\nFor work on splatcheck itself: {}\n\
          Options and an example of every command: splatcheck COMMAND --help{{after-help}}\n",
         groups(&Cli::command()),
         OF_THE_PROJECT.join(", ")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, FaultKind, FloatType, InstructionClass, Launch as Shape,
-    Module, Observers, RunError, Schedule, Shadowing, TimeLimit, run,
+    Module, Observers, ParameterKind, RunError, Schedule, Shadowing, TimeLimit, run,
 };
 use splatcheck_gpu::wgsl::lower::arguments;
 use splatcheck_workloads::layout::Expression;
@@ -15,6 +15,7 @@ use super::fault::{Known, told};
 use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
 use super::program::{Entry, Program, ProgramError, Stopped};
 use super::wgsl::Bindings;
+use crate::manifest::of_another_kind;
 use crate::user_kernel::Observe;
 
 /// The arrays of a case in the machine's memory.
@@ -173,6 +174,10 @@ impl Arrays {
         if found != given {
             return Err(ProgramError::Parameters { kernel: kernel.to_owned(), found, given });
         }
+        let kinds = module.parameter_kinds(kernel).unwrap_or_default();
+        if let Some(why) = another_kind(&kinds, &launch.parameters) {
+            return Err(ProgramError::Launch { kernel: kernel.to_owned(), why });
+        }
         let shared = launch.dynamic_shared.as_ref();
         let place = format!("kernel '{kernel}', dynamic_shared");
         Ok(Shape {
@@ -262,6 +267,23 @@ impl Arrays {
     pub(super) fn floats(&self, name: &str, floats: FloatType) -> Result<Vec<f32>, String> {
         Ok(floats_of(floats, &self.bytes_of(name)?))
     }
+}
+
+/// The first parameter that is a float where the program declares a whole number, or the other way round.
+fn another_kind(kinds: &[ParameterKind], parameters: &[Parameter]) -> Option<String> {
+    kinds.iter().zip(parameters).zip(1..).find_map(|((kind, parameter), at)| {
+        let float = match parameter {
+            Parameter::Number(Number::F32(_) | Number::F64(_)) => true,
+            Parameter::Number(
+                Number::U8(_) | Number::U32(_) | Number::I32(_) | Number::U64(_) | Number::I64(_),
+            )
+            | Parameter::Number(Number::Null(_))
+            | Parameter::Array(_) => false,
+            Parameter::Struct(_) => return None,
+        };
+        let (there, here) = of_another_kind(*kind, float)?;
+        Some(format!("parameter {at} is {there} in the program, and {here} in the manifest"))
+    })
 }
 
 /// Tells the memory of which type the floats of an array are.

@@ -272,6 +272,14 @@ fn another_kind(kind: ParameterKind, argument: &Argument) -> Option<(&'static st
         Number::F32 | Number::F64 => true,
         Number::U8 | Number::U32 | Number::I32 | Number::U64 | Number::I64 => false,
     };
+    of_another_kind(kind, float)
+}
+
+/// What a program declares a number as, and what a float or a whole number is, where they differ.
+pub(crate) fn of_another_kind(
+    kind: ParameterKind,
+    float: bool,
+) -> Option<(&'static str, &'static str)> {
     match (kind, float) {
         (ParameterKind::Whole, true) => Some(("a whole number", "a float")),
         (ParameterKind::Float, false) => Some(("a float", "a whole number")),

@@ -1,7 +1,7 @@
 //! An example or a few of every command, for its `--help`.
 
 /// The lines of each command. A test parses them.
-pub(super) const EXAMPLES: [(&str, &[&str]); 29] = [
+pub(super) const EXAMPLES: [(&str, &[&str]); 30] = [
     (
         "check",
         &[
@@ -20,6 +20,7 @@ pub(super) const EXAMPLES: [(&str, &[&str]); 29] = [
     ("cases", &["splatcheck cases --out my_cases --count 50 --preset inria"]),
     ("coverage", &["splatcheck coverage --workload scatter --cases 20"]),
     ("devices", &["splatcheck devices"]),
+    ("doctor", &["splatcheck doctor > doctor.txt"]),
     ("formulations", &["splatcheck formulations --corpus corpora/splat"]),
     ("judge", &["splatcheck judge my_cases/cases/random-0-0.safetensors result.safetensors"]),
     (

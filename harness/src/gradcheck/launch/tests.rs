@@ -29,8 +29,13 @@ fn manifest(parameter: &str, ptx: &str) -> Manifest {
 
 /// What one run of the kernel writes, its text under each of these names.
 fn ran(manifest: &Manifest, files: &[&str]) -> Result<Vec<f32>, Stopped> {
+    ran_of(manifest, files, COPY)
+}
+
+/// The same of another kernel.
+fn ran_of(manifest: &Manifest, files: &[&str], text: &str) -> Result<Vec<f32>, Stopped> {
     let case = Case::drawn(manifest, (0, 0), &BTreeMap::new())?;
-    let program = Program::new(files.iter().map(|file| (*file, COPY)), [])?;
+    let program = Program::new(files.iter().map(|file| (*file, text)), [])?;
     let mut arrays = Arrays::new(manifest, &program, &case)?;
     let how = (Shadowing::Values, &Schedule::lockstep());
     arrays.launch((&program, &case), &manifest.forward, how)?;
@@ -73,6 +78,47 @@ fn a_kernel_reads_its_structure() {
     assert!(said.contains("has parameters of [40] bytes, the manifest gives [32]"), "{said}");
     let said = refused("{ struct = [\"y\", { u8 = 256 }] }", "", &["one.ptx"]);
     assert!(said.contains("parameters is 256: expected a number that its type can hold"), "{said}");
+}
+
+#[test]
+fn a_number_is_of_the_kind_that_the_program_declares() {
+    const TYPED: &str = "
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry copy(.param .u64 to, .param .f32 value, .param .u32 count, .param .b32 bits)
+{
+    .reg .b64 %rd<2>;
+    .reg .f32 %f<2>;
+    ld.param.u64 %rd1, [to];
+    ld.param.f32 %f1, [value];
+    st.global.f32 [%rd1], %f1;
+    ret;
+}
+";
+    let of = |parameters: &str| ran_of(&manifest(parameters, ""), &["one.ptx"], TYPED);
+    for bits in ["u32", "f32"] {
+        let right = format!("\"y\", {{ f32 = 2 }}, {{ i32 = 3 }}, {{ {bits} = 1 }}");
+        assert_eq!(of(&right), Ok(vec![2.0]), "what the program leaves open may be either: {bits}");
+    }
+    for (parameters, expected) in [
+        (
+            "\"y\", { u32 = 2 }, { i32 = 3 }, { u32 = 1 }",
+            "parameter 2 is a float in the program, and a whole number in the manifest",
+        ),
+        (
+            "\"y\", { f32 = 2 }, { f32 = 3 }, { u32 = 1 }",
+            "parameter 3 is a whole number in the program, and a float in the manifest",
+        ),
+    ] {
+        match of(parameters) {
+            Err(Stopped::Error(error)) => {
+                let said = error.to_string();
+                assert!(said.contains(&format!("kernel 'copy': {expected}")), "{said}");
+            }
+            other => panic!("{parameters}: {other:?}"),
+        }
+    }
 }
 
 #[test]
