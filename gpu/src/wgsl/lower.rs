@@ -17,10 +17,12 @@
 //! of those whose length the program asks for.
 //!
 //! # What is left out
-//! Textures, numbers of other than 32 bits, ray queries, cooperative matrices, packing, and a few functions
-//! (`maths`): a program that needs one is refused with the function and the line.
+//! Textures, numbers of other than 32 bits, ray queries, cooperative matrices: a program that needs one is
+//! refused with the function and the line.
 
 mod access;
+mod angles;
+mod apart;
 mod atomic;
 mod builtin;
 mod code;
@@ -30,6 +32,7 @@ mod known;
 mod lines;
 mod maths;
 mod operator;
+mod packing;
 mod shape;
 mod statement;
 mod subgroup;
