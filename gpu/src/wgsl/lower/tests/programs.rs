@@ -178,9 +178,9 @@ fn what_is_left_out_is_refused_with_its_place() {
     let main = "@compute @workgroup_size(1) fn main() {}";
     let error = lower(main, &files(), "other", &empty, MACHINE).expect_err("no such entry");
     assert_eq!(error.to_string(), "the program has no compute entry point 'other'", "which");
-    let target = Target { lanes: 128, ..MACHINE };
+    let target = Target { lanes: 256, ..MACHINE };
     let error = lower(main, &files(), "main", &empty, target).expect_err("no such machine");
-    assert!(error.to_string().contains("128 lanes"), "{error}");
+    assert!(error.to_string().contains("256 lanes"), "{error}");
     let error = lower("fn main( {", &files(), "main", &empty, MACHINE).expect_err("no WGSL");
     assert!(matches!(error, LowerError::Program(_)), "{error}");
 }
