@@ -129,6 +129,48 @@ fn kernels_in_wgsl_are_changed_too() {
     }
 }
 
+/// A user's own kernel in WGSL, whose constants are those of its cases: its lines are named and shown.
+#[test]
+fn a_users_own_kernel_in_wgsl_is_changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernel = |name: &str| path(&format!("gpu/tests/kernels/{name}"));
+    let (program, manifest) = (kernel("packed_backward.wgsl"), kernel("packed_backward.toml"));
+    let case = path("corpora/splat/two-cameras.toml");
+    let made = |program: &str, more: &[&str]| {
+        let words = ["mutants", "--generate", "40", "--wgsl", program, "--manifest", &manifest];
+        let words = [&words[..], &["--case", &case, "--seed", "1", "--out", "found"], more];
+        say(folder.path(), &words.concat())
+    };
+    for (lanes, more) in [(32, &[][..]), (64, &["--engine", "wgsl-emulator-64"])] {
+        let said = made(&program, more);
+        assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
+        assert!(said.out.contains("is rasterize_backward of "), "{said:?}");
+        assert!(said.out.contains(&format!("{program}:")), "by line of WGSL: {said:?}");
+        let records = folder.path().join("found/mutants.json");
+        let records = fs::read_to_string(records).expect("written");
+        let records: Vec<serde_json::Value> = serde_json::from_str(&records).expect("JSON");
+        let name = format!("rasterize_backward (WGSL, {lanes} lanes)");
+        assert!(records.iter().all(|record| record["kernel"] == *name), "{records:?}");
+        let killed = records.iter().filter(|record| record["outcome"] == "killed").count();
+        assert!(records.len() == 40 && killed > 20, "{killed} of {}: {said:?}", records.len());
+    }
+    let text = fs::read_to_string(&program).expect("readable");
+    let add = "subgroupAdd(values[k])";
+    assert!(text.contains(add), "it adds up");
+    let broken = folder.path().join("broken.wgsl");
+    fs::write(&broken, text.replace(add, "values[k]")).expect("written");
+    let said = made(broken.to_str().expect("a plain name"), &[]);
+    assert!(said.out.contains("of the unchanged kernel went wrong"), "{said:?}");
+    assert!(said.out.contains("splatcheck wgsl ") && said.out.contains("-emulator-32"), "{said:?}");
+    for (more, words) in [
+        (&["--fast-math"][..], "--fast-math is CUDA's"),
+        (&["--engine", "lavapipe-8"], "wgsl-emulator-4, -8, -16, -32, -64 or -128"),
+    ] {
+        let said = made(&program, more);
+        assert!(said.code == Some(2) && said.err.contains(words), "{more:?}: {said:?}");
+    }
+}
+
 #[test]
 fn a_kernel_of_a_users_own_is_changed_and_its_survivors_are_listed() {
     let folder = tempfile::tempdir().expect("a folder");

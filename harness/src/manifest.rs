@@ -85,7 +85,7 @@ pub use types::{
     Argument, Bits, Contents, Language, Launch, Manifest, Number, Parameter, Presets, Scalar,
     Shape, Slot, Start,
 };
-pub use wgsl::{Given, Unfit, WgslBindError, WgslEngine, WgslKernel, WgslMachine};
+pub use wgsl::{Given, LoweredWgsl, Unfit, WgslBindError, WgslEngine, WgslKernel, WgslMachine};
 
 use std::sync::Arc;
 

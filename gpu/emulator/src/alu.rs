@@ -341,7 +341,9 @@ fn approximate(
     op: Approximation,
     mode: ApproximationMode,
 ) {
-    use Approximation::{Div, DivFull, Ex2, Ex2Wgsl, Lg2, Lg2Wgsl, Rcp, Rsqrt, RsqrtWgsl, Sqrt};
+    use Approximation::{
+        Atan2Wgsl, Div, DivFull, Ex2, Ex2Wgsl, Lg2, Lg2Wgsl, Rcp, Rsqrt, RsqrtWgsl, Sqrt,
+    };
     let (x, y) = (r.words.get(s[1]), r.words.get(s[2]));
     let mut out = [0; LANES];
     macro_rules! lanes {
@@ -361,7 +363,7 @@ fn approximate(
     let none = |_| 0.0;
     let divisor = |lane: usize| operand(y[lane], flags.flush);
     lanes!(Ex2(none) Lg2(none) Rcp(none) Sqrt(none) Rsqrt(none) Div(divisor) DivFull(divisor)
-        Ex2Wgsl(none) Lg2Wgsl(none) RsqrtWgsl(none));
+        Ex2Wgsl(none) Lg2Wgsl(none) RsqrtWgsl(none) Atan2Wgsl(divisor));
     let poison = r.words.poison(s[1]) | r.words.poison(s[2]);
     r.words.set(s[0], on, &out, poison);
 }

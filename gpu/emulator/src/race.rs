@@ -113,19 +113,21 @@ impl WarpOrder {
         self.signals.get_or_insert_with(WarpSignals::new).tell(lanes, all);
     }
 
-    /// Whether everything the lanes of `earlier` did happened before what `lane` of warp `new` does
-    /// now.
-    fn orders(&self, earlier: &Record, new: &Record, lane: usize) -> bool {
+    /// Whether everything the lanes of `earlier` did happened before what any lane of `new` does now.
+    fn orders(&self, earlier: &Record, new: &Record) -> bool {
         let own = (earlier.block, earlier.warp) == (new.block, new.warp);
-        let met = if own { self.met(earlier, lane) } else { 0 };
-        let told = |other| self.signals.as_ref().is_some_and(|s| s.order(earlier, other, lane));
-        Bits(earlier.lanes & !met).all(told)
+        let mut tellers = self.signals.as_ref().map(|signals| signals.tellers(earlier));
+        Bits(new.lanes).all(|lane| {
+            let met = if own { self.met(earlier, lane) } else { 0 };
+            let rest = earlier.lanes & !met;
+            rest == 0 || tellers.as_mut().is_some_and(|told| rest & !told(lane) == 0)
+        })
     }
 
     /// Those lanes of an earlier access of which a signal has told some lane of a later one.
     fn told(&self, earlier: &Record, new: &Record) -> u32 {
         let signals = self.signals.as_ref();
-        signals.map_or(0, |signals| signals.told(earlier, earlier.lanes, new.lanes))
+        signals.map_or(0, |signals| signals.told(earlier, new.lanes))
     }
 
     /// Those lanes of an earlier access by this warp that it happened before what `lane` does now.
@@ -143,7 +145,7 @@ impl WarpOrder {
 
 /// The lanes whose time is later, a bit each.
 #[inline]
-fn later(times: &[u32; LANES], time: u32) -> u32 {
+pub(super) fn later(times: &[u32; LANES], time: u32) -> u32 {
     times.iter().rev().fold(0, |lanes, &other| lanes << 1 | u32::from(other > time))
 }
 
@@ -323,7 +325,7 @@ fn races(earlier: &Record, new: &Record, order: &WarpOrder) -> bool {
     if earlier.block == new.block && earlier.epoch < new.epoch {
         return false;
     }
-    Bits(new.lanes).any(|lane| !order.orders(earlier, new, lane))
+    !order.orders(earlier, new)
 }
 
 /// Whether both are strong and each is for a scope in which the other thread is.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::ir::Scope;
 use super::lanes::{Bits, LANES};
-use super::race::Record;
+use super::race::{Record, later};
 
 /// What has happened before, as far as signals tell.
 #[derive(Clone, Debug, Default)]
@@ -50,12 +50,16 @@ impl Clock {
         }
     }
 
-    /// Whether what `lane` of the record's warp did is before this.
-    fn has(&self, record: &Record, lane: usize) -> bool {
-        self.blocks.get(&record.block).is_some_and(|known| {
-            let times = known.warps.get(&record.warp);
-            record.epoch < known.epoch || times.is_some_and(|times| record.time < times[lane])
-        })
+    /// The lanes of a record of which what they did is before this.
+    fn told(&self, record: &Record) -> u32 {
+        match self.blocks.get(&record.block) {
+            None => 0,
+            Some(known) if record.epoch < known.epoch => record.lanes,
+            Some(known) => {
+                let times = known.warps.get(&record.warp);
+                times.map_or(0, |times| record.lanes & later(times, record.time))
+            }
+        }
     }
 }
 
@@ -82,19 +86,22 @@ impl WarpSignals {
         Box::new(Self { lanes: std::array::from_fn(|_| Signals::default()) })
     }
 
-    /// Whether what `other` of the record's warp did happened before what `lane` does now.
-    pub(super) fn order(&self, record: &Record, other: usize, lane: usize) -> bool {
-        self.lanes[lane].before.has(record, other)
+    /// Says of one lane after another whose access of a record happened before what it does now. Lanes that have
+    /// met know the same, which is looked up once.
+    pub(super) fn tellers(&self, record: &Record) -> impl FnMut(usize) -> u32 {
+        let mut last: Option<(&Arc<Clock>, u32)> = None;
+        move |lane| {
+            let before = &self.lanes[lane].before;
+            match last {
+                Some((same, told)) if Arc::ptr_eq(same, before) => told,
+                Some(_) | None => last.insert((before, before.told(record))).1,
+            }
+        }
     }
 
-    /// Those of `others`, lanes of the record's warp, whose access happened before what some of `lanes` do now.
-    pub(super) fn told(&self, record: &Record, others: u32, lanes: u32) -> u32 {
-        let mut told = 0;
-        for before in self.clocks(lanes) {
-            let new = Bits(others & !told).filter(|&other| before.has(record, other));
-            told |= new.fold(0, |all, other| all | 1 << other);
-        }
-        told
+    /// The lanes of a record whose access happened before what some of `lanes` do now.
+    pub(super) fn told(&self, record: &Record, lanes: u32) -> u32 {
+        self.clocks(lanes).fold(0, |all, before| all | before.told(record))
     }
 
     /// `lane` of warp `warp` executes a fence; `own` is what it knows of the lanes of its warp.

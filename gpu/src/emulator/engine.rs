@@ -43,7 +43,7 @@ pub struct EmulatorOptions {
     /// keep their values; what comes out of the last is the run's. Where a time leaves the variables as they
     /// were at first, the next would do the same and is left out.
     pub launches: u32,
-    /// Lanes of a warp: a power of two up to 64, see [`Module::with_lane_width`]; of WGSL, 4 to 64.
+    /// Lanes of a warp: a power of two up to 64, see [`Module::with_lane_width`]; of WGSL, 4 to 128.
     pub lane_width: u32,
     /// The language of the kernels: what `nvcc` made of those in CUDA, or those in WGSL, which are lowered.
     pub language: Language,
@@ -307,6 +307,11 @@ impl EmulatorEngine {
             true => self.memory.upload_input(name, bytes),
             false => self.memory.upload(bytes),
         }
+    }
+
+    /// The device's memory.
+    pub(super) fn memory(&self) -> &DeviceMemory {
+        &self.memory
     }
 
     /// The device's memory.

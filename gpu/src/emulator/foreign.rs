@@ -6,13 +6,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use splatcheck_emulator::{Buffer, Launch, Module};
+use splatcheck_emulator::{Argument, Buffer, Launch, Module};
 
 use super::engine::EmulatorEngine;
 use crate::engine::EngineError;
 use crate::reduction::Reduction;
 use crate::stages::Stage;
 use crate::tensor::Tensors;
+use crate::wgsl::lower::{Bound, arguments};
 
 /// A program that brings its own host side.
 pub trait ForeignProgram: fmt::Debug + Send + Sync {
@@ -48,6 +49,12 @@ impl ForeignDevice<'_> {
     /// An array of bytes that were never written.
     pub fn allocate(&mut self, bytes: usize) -> Buffer {
         self.engine.memory_mut().allocate(bytes)
+    }
+
+    /// The arguments of a kernel that was lowered from WGSL, whose buffers are these.
+    #[must_use]
+    pub fn arguments(&self, bound: &[Bound], buffers: &[Buffer]) -> Vec<Argument> {
+        arguments(bound, buffers, self.engine.memory())
     }
 
     /// Runs an entry point of the module.

@@ -17,10 +17,12 @@
 //! of those whose length the program asks for.
 //!
 //! # What is left out
-//! Textures, numbers of other than 32 bits, ray queries, cooperative matrices, packing, and a few functions
-//! (`maths`): a program that needs one is refused with the function and the line.
+//! Textures, numbers of other than 32 bits, ray queries, cooperative matrices: a program that needs one is
+//! refused with the function and the line.
 
 mod access;
+mod angles;
+mod apart;
 mod atomic;
 mod builtin;
 mod code;
@@ -30,6 +32,7 @@ mod known;
 mod lines;
 mod maths;
 mod operator;
+mod packing;
 mod shape;
 mod statement;
 mod subgroup;
@@ -58,6 +61,7 @@ use lines::Lines;
 pub use lines::SourceFile;
 use shape::Shapes;
 use usage::Usage;
+use wide::Wide;
 
 /// A result, or what is not supported.
 type Lowered<T> = Result<T, String>;
@@ -65,7 +69,7 @@ type Lowered<T> = Result<T, String>;
 /// The machine that a kernel is lowered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Lanes of a subgroup: 4, 8, 16, 32 or 64.
+    /// Lanes of a subgroup: 4, 8, 16, 32, 64 or 128.
     pub lanes: u32,
     /// Whether workgroup memory holds zeros before the kernel runs, as WGSL says; else nothing, so that a
     /// kernel that relies on them is told.
@@ -88,7 +92,7 @@ pub enum LowerError {
     #[error("{0}")]
     Constants(String),
     /// The machine cannot be had.
-    #[error("subgroups of {0} lanes: the emulator has 4, 8, 16, 32 or 64")]
+    #[error("subgroups of {0} lanes: the emulator has 4, 8, 16, 32, 64 or 128")]
     Lanes(u32),
     /// It needs what the emulator does not have.
     #[error("{place}: function '{function}' needs {what}, which the emulator does not have")]
@@ -150,7 +154,7 @@ pub fn lower(
     constants: &HashMap<String, f64>,
     target: Target,
 ) -> Result<PtxKernel, LowerError> {
-    if !matches!(target.lanes, 4 | 8 | 16 | 32 | 64) {
+    if !matches!(target.lanes, 4 | 8 | 16 | 32 | 64 | 128) {
         return Err(LowerError::Lanes(target.lanes));
     }
     let (module, info) = validated(source)?;
@@ -176,7 +180,7 @@ pub fn lower(
         globals: HashMap::new(),
         lengths: HashMap::new(),
         declared: String::new(),
-        exchange: None,
+        wide: None,
         variables: 0,
         target,
         workgroup: found.workgroup_size,
@@ -235,8 +239,8 @@ struct Lower<'m> {
     lengths: HashMap<Handle<GlobalVariable>, Scalar>,
     /// Declarations of memory.
     declared: String,
-    /// Where the warps of a wide subgroup exchange, once they do.
-    exchange: Option<String>,
+    /// What lanes know whose subgroup is several warps.
+    wide: Option<Wide>,
     /// Variables in memory so far.
     variables: u32,
     target: Target,
@@ -257,6 +261,7 @@ impl<'m> Lower<'m> {
         if !entry.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err("a name with other letters than ASCII's".to_owned());
         }
+        self.begin_wide();
         let (buffers, parameters) = self.globals(info)?;
         let arguments = self.builtins(&entry.function)?;
         let function = &entry.function;
@@ -264,6 +269,7 @@ impl<'m> Lower<'m> {
         if self.block(&mut frame, &function.body)? {
             self.code.line(format_args!("ret"));
         }
+        self.end_wide();
         let mut ptx = self.lines.header();
         let threads = self.workgroup.map(|side| side.to_string()).join(", ");
         let code = std::mem::take(&mut self.code).finish();

@@ -16,7 +16,7 @@ fn engine(lane_width: u32, schedule: Schedule) -> EmulatorEngine {
 
 #[test]
 fn no_kernel_misuses_the_machine_at_any_width() {
-    for width in [4, 8, 16, 32, 64] {
+    for width in [4, 8, 16, 32, 64, 128] {
         let mut engine = engine(width, Schedule::lockstep());
         assert_eq!(engine.info().arithmetic, Arithmetic::Wgsl, "whose bounds hold");
         assert!(engine.info().exp_of_zero_is_one, "measured");

@@ -18,8 +18,9 @@ use crate::mutants::generated::report::{
     kind_table, refusals, score_table, survivor_list, survivors, unexecuted_list,
 };
 use crate::mutants::generated::run_mutants::{MutantRuns, Unchanged, run_mutants};
-use crate::mutants::generated::{Fate, Record, Subject, sample, subjects};
+use crate::mutants::generated::{Fate, OwnProgram, Record, Subject, sample, subjects};
 pub use options::GeneratedPlan;
+use splatcheck_judge::engines::drivers::WGSL_EMULATOR;
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::io::Unread;
 use splatcheck_judge::table::table;
@@ -32,18 +33,21 @@ use splatcheck_judge::workload::AnyCase;
 /// See [`CliError`]; survivors, false alarms and a user's kernel that is wrong itself are outcomes.
 pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let cannot = |error| CliError::caused("cannot generate mutants", error);
-    let subjects = match &plan.own {
-        Some(own) => vec![Subject::own(own.own.clone()).map_err(cannot)?],
-        None => subjects(&plan.kernels, plan.wgsl).map_err(cannot)?,
+    let mut unread = Unread::default();
+    let (subjects, classes) = match &plan.own {
+        Some(own) => {
+            let classes = own_classes(own, plan.cases, &mut unread)?;
+            (vec![Subject::own(own.own.clone(), &classes).map_err(cannot)?], classes)
+        }
+        None => {
+            let subjects = subjects(&plan.kernels, plan.wgsl).map_err(cannot)?;
+            let classes = classes_for(&subjects, plan.cases, &mut unread)?;
+            (subjects, classes)
+        }
     };
     let drawn = sample::draw(&subjects, plan.count, plan.seed)
         .map_err(|error| CliError::new(format!("--generate {}: {error}", plan.count)))?;
     let argued = argued(plan)?;
-    let mut unread = Unread::default();
-    let classes = match &plan.own {
-        Some(own) => own_classes(own, plan.cases, &mut unread)?,
-        None => classes_for(&subjects, plan.cases, &mut unread)?,
-    };
     let bar = Progress::new("mutants", "mutants", plan.count as u64);
     let start = Instant::now();
     let hunted =
@@ -52,7 +56,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     bar.finish_and_clear();
     if let Some(own) = &plan.own {
         let run = (own.own.stage(), own.own.setting());
-        let entry = own.own.kernel().to_string();
+        let entry = own.own.program().to_string();
         writeln!(out, "{}\n", ptx::heading(&entry, &own.file, run, own.named))?;
         if hunted.records.is_empty() && !hunted.false_alarms.is_empty() {
             return wrong_itself(&hunted, own, out);
@@ -122,12 +126,16 @@ fn wrong_itself(
     }
     let how = match &own.manifest {
         Some(manifest) => format!("--manifest {}", manifest.display()),
-        None => format!("--kernel {}", own.own.kernel()),
+        None => format!("--kernel {}", own.own.program()),
+    };
+    let (command, engine) = match own.own.program() {
+        OwnProgram::Ptx(_) => ("ptx", String::new()),
+        OwnProgram::Wgsl { lanes, .. } => ("wgsl", format!(" --engine {WGSL_EMULATOR}-{lanes}")),
     };
     writeln!(
         out,
-        "splatcheck ptx {} {how} --case CASE says more of a case; --case, --corpus and --channels choose \
-         the cases that the kernel is made for",
+        "splatcheck {command} {} {how}{engine} --case CASE says more of a case; --case, --corpus and \
+         --channels choose the cases that the kernel is made for",
         own.file.display()
     )?;
     out.flush()?;
@@ -205,7 +213,7 @@ fn classes_for(
 
 /// The classes of cases for a user's kernel, as it is judged on them.
 fn own_classes(own: &OwnPlan, count: u32, unread: &mut Unread) -> Result<Vec<Class>, CliError> {
-    let (kernel, formulation) = (own.own.kernel(), own.formulation);
+    let (kernel, formulation) = (own.own.program(), own.formulation);
     let judged = |case: AnyCase| kernel.judged(&case, formulation).unwrap_or(case);
     if own.cases.is_empty() {
         let workload = own.own.stage().spec().workload;

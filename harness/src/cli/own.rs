@@ -3,17 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use splatcheck_emulator::WARP;
 use splatcheck_gpu::emulator::Interface;
 use splatcheck_reference::splat::Formulation;
 
 use super::compiler::Compiler;
 use super::exit::CliError;
 use super::formulation::Asked;
-use super::paths;
 use super::ptx::{JudgedAs, adds_up, manifest_fits, read_kernel, read_manifest, roundings};
+use super::{paths, wgsl};
 use crate::manifest::Manifest;
-use crate::mutants::generated::Own;
+use crate::mutants::generated::{Own, OwnProgram};
 use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
 
 /// Options for a kernel of the user's own, as typed.
@@ -21,23 +20,27 @@ use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
 pub struct OwnArgs {
     /// Change a kernel of your own in this program, in place of the kernels of this repository: the one that
     /// --kernel names, with the interface that `splatcheck ptx --help` describes, or that of --manifest
-    #[arg(long, value_name = "FILE", requires = "generate")]
+    #[arg(long, value_name = "FILE", requires = "generate", group = "program")]
     pub ptx: Option<PathBuf>,
+    /// The same of a kernel in WGSL, that of --manifest, in subgroups of 32 lanes or, with '--engine
+    /// wgsl-emulator-8', of 8
+    #[arg(long, value_name = "FILE", requires_all = ["generate", "manifest"], group = "program")]
+    pub wgsl: Option<PathBuf>,
     /// How to launch your own kernel, with parameters of its own and in a single launch (.toml)
-    #[arg(long, value_name = "FILE", requires = "ptx", conflicts_with = "kernel")]
+    #[arg(long, value_name = "FILE", requires = "program", conflicts_with = "kernel")]
     pub manifest: Option<PathBuf>,
     /// As what it is judged.
     #[command(flatten)]
     pub judged: JudgedAs,
     /// Run your own kernel on cases with this number of channels only [default: any]
-    #[arg(long, value_name = "D", requires = "ptx")]
+    #[arg(long, value_name = "D", requires = "program")]
     pub channels: Option<u32>,
     /// Run your own kernel on this case only (.safetensors or .toml); repeatable
-    #[arg(long, value_name = "CASE", requires = "ptx", conflicts_with_all = ["corpus", "cases"])]
+    #[arg(long, value_name = "CASE", requires = "program", conflicts_with_all = ["corpus", "cases"])]
     pub case: Vec<PathBuf>,
     /// Folder of named cases to run your own kernel on, beside those of the generators [default:
     /// corpora/splat]
-    #[arg(long, value_name = "DIR", requires = "ptx")]
+    #[arg(long, value_name = "DIR", requires = "program")]
     pub corpus: Option<PathBuf>,
 }
 
@@ -47,23 +50,35 @@ impl OwnArgs {
     /// # Errors
     /// Names the options.
     pub(in crate::cli) fn refuse(&self) -> Result<(), CliError> {
-        if self.ptx.is_none() && self.judged.is_given() {
+        if self.ptx.is_none() && self.wgsl.is_none() && self.judged.is_given() {
             let what = "--reduction, --threshold and --fast-math say as what your own kernel is \
-                        judged: --generate N --ptx FILE with --kernel NAME or --manifest FILE names it";
+                        judged: --generate N --ptx FILE with --kernel NAME or --manifest FILE, or --wgsl \
+                        FILE with --manifest FILE, names it";
             return Err(CliError::new(what));
         }
         Ok(())
     }
 
-    /// The user's kernel, if there is one, which must be the only one.
-    pub(in crate::cli) fn resolve(self, kernels: &[String]) -> Result<Option<OwnPlan>, CliError> {
-        self.refuse()?;
-        let Some(file) = self.ptx else { return Ok(None) };
+    /// The file and the program, if there is one.
+    fn program(
+        &self,
+        kernels: &[String],
+        lanes: u32,
+    ) -> Result<Option<(PathBuf, OwnProgram)>, CliError> {
+        if let (Some(file), Some(manifest)) = (&self.wgsl, &self.manifest) {
+            if self.judged.fast_math {
+                return Err(CliError::new("--fast-math is CUDA's, and --wgsl is no CUDA"));
+            }
+            let kernel = wgsl::read(file, manifest)?;
+            let name = file.display().to_string();
+            return Ok(Some((file.clone(), OwnProgram::Wgsl { kernel, file: name, lanes })));
+        }
+        let Some(file) = &self.ptx else { return Ok(None) };
         let compiler = Compiler::plain(self.judged.fast_math);
         let kernel = match (&self.manifest, kernels) {
-            (Some(manifest), _) => read_manifest(&file, manifest, &compiler)?,
+            (Some(manifest), _) => read_manifest(file, manifest, &compiler)?,
             (None, [entry]) => {
-                let own = ("--ptx", &*file);
+                let own = ("--ptx", &**file);
                 read_kernel(own, &compiler, entry.clone(), &[Interface::Standard])?.into()
             }
             (None, []) => {
@@ -77,9 +92,20 @@ impl OwnArgs {
                 return Err(CliError::new(what));
             }
         };
-        let (formulation, written) = formulation_of(kernel.manifest())?;
-        if let (Some(manifest), true) = (kernel.manifest(), self.judged.reduced.reduction.is_some())
-        {
+        Ok(Some((file.clone(), OwnProgram::Ptx(kernel))))
+    }
+
+    /// The user's kernel, if there is one, which must be the only one; in WGSL for subgroups of so many lanes.
+    pub(in crate::cli) fn resolve(
+        self,
+        kernels: &[String],
+        lanes: u32,
+    ) -> Result<Option<OwnPlan>, CliError> {
+        self.refuse()?;
+        let Some((file, program)) = self.program(kernels, lanes)? else { return Ok(None) };
+        let (formulation, written) = formulation_of(program.manifest())?;
+        let named = self.judged.reduced.reduction.is_some();
+        if let (Some(manifest), true) = (program.manifest(), named) {
             adds_up(manifest)?;
         }
         for case in &self.case {
@@ -87,9 +113,9 @@ impl OwnArgs {
             paths::readable_file("--case", case)?;
         }
         let corpus = self.corpus.map(|folder| paths::readable_folder("--corpus", &folder));
-        let setting = self.judged.reduced.setting(WARP)?;
-        let stage = kernel.stage(formulation);
-        let own = Own::new(kernel, stage, setting).map_err(|error| {
+        let setting = self.judged.reduced.setting(lanes)?;
+        let stage = program.stage(formulation);
+        let own = Own::new(program, stage, setting).map_err(|error| {
             let manifest = self.manifest.as_deref().map(|file| file.display().to_string());
             CliError::new(format!("{}: {error}", manifest.unwrap_or_default()))
         })?;
@@ -98,7 +124,7 @@ impl OwnArgs {
             manifest: self.manifest,
             formulation,
             own: own.made(self.judged.fast_math, self.channels.or(written)),
-            named: self.judged.reduced.reduction.is_some(),
+            named,
             cases: self.case,
             corpus: corpus.transpose()?,
         }))

@@ -5,7 +5,7 @@ mod engines;
 pub(super) use engines::Started;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,18 +118,7 @@ impl WgslArgs {
     /// # Errors
     /// What cannot be read, and where a text is wrong.
     pub fn read(&self) -> Result<Arc<WgslKernel>, CliError> {
-        let source = paths::program("wgsl", &self.file, "WGSL")?;
-        let manifest = paths::program("--manifest", &self.manifest, "a manifest")?;
-        let kernel = user_wgsl::kernel(&source, &manifest);
-        kernel.map_err(|error| match error {
-            user_wgsl::WgslError::Manifest(problem) => {
-                CliError::of(problem.in_file(&self.manifest))
-            }
-            user_wgsl::WgslError::Bind(error) => {
-                let [file, manifest] = [&self.file, &self.manifest].map(|file| file.display());
-                CliError::new(format!("{file} with {manifest}: {error}"))
-            }
-        })
+        read(&self.file, &self.manifest)
     }
 
     /// Checks every option, against the engines of this machine.
@@ -197,6 +186,22 @@ impl WgslArgs {
             detail: self.shown.detail(),
         })
     }
+}
+
+/// Reads a program with its manifest.
+///
+/// # Errors
+/// What cannot be read, and where a text is wrong.
+pub(super) fn read(file: &Path, manifest: &Path) -> Result<Arc<WgslKernel>, CliError> {
+    let source = paths::program("wgsl", file, "WGSL")?;
+    let text = paths::program("--manifest", manifest, "a manifest")?;
+    user_wgsl::kernel(&source, &text).map_err(|error| match error {
+        user_wgsl::WgslError::Manifest(problem) => CliError::of(problem.in_file(manifest)),
+        user_wgsl::WgslError::Bind(error) => {
+            let [file, manifest] = [file, manifest].map(|file| file.display());
+            CliError::new(format!("{file} with {manifest}: {error}"))
+        }
+    })
 }
 
 /// Carries out the plan.

@@ -2,9 +2,11 @@
 //! another on an engine of wgpu or on the emulator, and its outputs come back as the stage's.
 
 mod bind;
+mod lowered;
 mod plan;
 
 pub use bind::{Given, Unfit, WgslBindError};
+pub use lowered::LoweredWgsl;
 
 use std::sync::Arc;
 
@@ -68,12 +70,26 @@ impl WgslKernel {
 
     /// Runs on the inputs of a job.
     fn run(&self, machine: &mut WgslMachine, inputs: &Tensors) -> Result<Tensors, EngineError> {
+        self.planned(inputs, |plan| match machine {
+            WgslMachine::Wgpu(engine) => engine.run_foreign(&self.program, &plan.run),
+            WgslMachine::Emulator(engine) => engine.run_wgsl(&self.program, &plan.run),
+        })
+    }
+
+    /// The entry point of the first dispatch.
+    fn entry(&self) -> &str {
+        self.manifest.launches.first().map_or("", |launch| &launch.kernel)
+    }
+
+    /// Runs what is planned for the inputs of a job; `run` gives the buffers that are read back.
+    fn planned(
+        &self,
+        inputs: &Tensors,
+        run: impl FnOnce(&Plan<'_>) -> Result<Vec<Vec<u32>>, EngineError>,
+    ) -> Result<Tensors, EngineError> {
         let symbols = self.manifest.symbols(inputs)?;
         let plan = Plan::new(self, &symbols, inputs)?;
-        let read = match machine {
-            WgslMachine::Wgpu(engine) => engine.run_foreign(&self.program, &plan.run)?,
-            WgslMachine::Emulator(engine) => engine.run_wgsl(&self.program, &plan.run)?,
-        };
+        let read = run(&plan)?;
         let mut held = Vec::new();
         for (words, (array, number)) in read.into_iter().zip(&plan.held) {
             if array.is_written() {

@@ -12,13 +12,15 @@
 
 mod case_set;
 pub mod equivalent;
+mod own;
 mod probe;
 pub mod report;
 pub mod run_mutants;
 pub mod sample;
 mod subject;
 
-pub use subject::{Own, SeveralLaunches, Subject, subjects};
+pub use own::{Own, OwnProgram, SeveralLaunches};
+pub use subject::{Subject, subjects};
 
 use super::Catch;
 use serde::Serialize;

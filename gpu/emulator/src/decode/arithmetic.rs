@@ -331,6 +331,10 @@ impl Decoder<'_, '_> {
                 (false, false, Some(Rounding::Nearest)) => FloatBinary::Div,
                 _ => return Err(self.unknown()),
             },
+            "atan2" if rounding.is_none() => match self.take("wgsl") {
+                true => FloatBinary::Approximate(Approximation::Atan2Wgsl),
+                false => return Err(self.unknown()),
+            },
             _ => return Err(self.unknown()),
         };
         let division = self.mnemonic == "div";
@@ -338,7 +342,8 @@ impl Decoder<'_, '_> {
         if (approximate || full) && !division || flags.saturate && !may_saturate {
             return Err(self.unknown());
         }
-        let class = if division { InstructionClass::Special } else { InstructionClass::Float };
+        let special = matches!(op, FloatBinary::Div | FloatBinary::Approximate(_));
+        let class = if special { InstructionClass::Special } else { InstructionClass::Float };
         Ok((
             Arithmetic::FloatBinary(op, flags, self.to_word(0)?, self.word(1)?, self.word(2)?),
             class,

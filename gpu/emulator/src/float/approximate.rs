@@ -11,7 +11,7 @@
 //! div.full (2 ulp).
 //!
 //! WGSL ("Accuracy of Concrete Floating Point Expressions"): exp2 and exp 3 + 2|x| ulp, log2 and log
-//! absolute 2^-21 for operands in 0.5..2 and 3 ulp elsewhere, inverseSqrt 2 ulp. Its exp is
+//! absolute 2^-21 for operands in 0.5..2 and 3 ulp elsewhere, inverseSqrt 2 ulp, atan2 4096 ulp. Its exp is
 //! ex2.wgsl(x log2(e)) and its log is lg2.wgsl(x) ln(2): in units of 2^-24 of the result, the product adds
 //! 1 to what it rounds and 0.25 for the constant. That is at most 1.25 |x| for exp, which leaves 3 for
 //! ex2.wgsl, and 1.25 for log, which leaves 1.7 for lg2.wgsl.
@@ -46,6 +46,7 @@ pub(in super::super) fn exact(op: Approximation, a: f32, b: f32) -> f64 {
             f64::from(a) / divisor
         }
         Approximation::DivFull => f64::from(a) / f64::from(b),
+        Approximation::Atan2Wgsl => atan2(f64::from(a), f64::from(b)),
     }
 }
 
@@ -106,6 +107,7 @@ fn bound(op: Approximation, a: f32, exact: f64) -> f64 {
         Approximation::Sqrt => magnitude * (RELATIVE_22 * 0.5),
         Approximation::Rsqrt => magnitude * RSQRT_RELATIVE,
         Approximation::Div | Approximation::DivFull => 2.0 * ulp,
+        Approximation::Atan2Wgsl => 4096.0 * ulp,
     }
 }
 
@@ -125,6 +127,30 @@ pub(super) fn choose(exact: f64, nearest: f32, allowed: f64, hash: u64) -> f32 {
     }
     let place = ((hash >> 32) * (below + above + 1)) >> 32;
     neighbour((place as u32).wrapping_sub(below as u32))
+}
+
+/// The angle of (x, y), whose relative error is below 2^-44: that of y/x or x/y, whichever is at most 1.
+fn atan2(y: f64, x: f64) -> f64 {
+    use std::f64::consts::{FRAC_PI_2, PI};
+    let (rise, run) = (y.abs(), x.abs());
+    let steep = rise > run;
+    let (less, more) = if steep { (run, rise) } else { (rise, run) };
+    // Two zeros have the angle of PTX's and C's library; two infinities that of the diagonal.
+    let ratio = if less == more { if more == 0.0 { 0.0 } else { 1.0 } } else { less / more };
+    let angle = atan(ratio);
+    let angle = if steep { FRAC_PI_2 - angle } else { angle };
+    let angle = if x.is_sign_negative() { PI - angle } else { angle };
+    if x.is_nan() || y.is_nan() { f64::NAN } else { angle.copysign(y) }
+}
+
+/// The angle whose tangent is t, in 0..=1: four times that of a tangent of at most 0.2, by its Taylor
+/// polynomial of degree 19, whose remainder is below 0.2^21/21 = 1e-16.
+fn atan(t: f64) -> f64 {
+    let half = |t: f64| t / (1.0 + (1.0 + t * t).sqrt());
+    let t = half(half(t));
+    let square = -t * t;
+    let sum = (1..=9).rev().fold(1.0 / 19.0, |sum, k| sum * square + 1.0 / f64::from(2 * k - 1));
+    4.0 * t * sum
 }
 
 /// 2^x for the x that matter to an f32 result; relative error below 2^-50.
@@ -194,7 +220,8 @@ pub(in super::super) fn log2(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const ALL: [Approximation; 10] = [
+    const ALL: [Approximation; 11] = [
+        Approximation::Atan2Wgsl,
         Approximation::Ex2Wgsl,
         Approximation::Lg2Wgsl,
         Approximation::RsqrtWgsl,
@@ -234,6 +261,7 @@ mod tests {
             Approximation::Lg2Wgsl if x > 0.5 && x < 2.0 => (x.log2(), (-22.0_f64).exp2()),
             Approximation::Lg2Wgsl => (x.log2(), 3.0 * ulp(x.log2())),
             Approximation::RsqrtWgsl => (1.0 / x.sqrt(), 2.0 * ulp(1.0 / x.sqrt())),
+            Approximation::Atan2Wgsl => (x.atan2(y), 4096.0 * ulp(x.atan2(y))),
             Approximation::Div | Approximation::DivFull => (x / y, 2.0 * ulp(x / y)),
         }
     }

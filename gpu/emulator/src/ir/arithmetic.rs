@@ -250,6 +250,8 @@ pub(crate) enum Approximation {
     Ex2Wgsl,
     Lg2Wgsl,
     RsqrtWgsl,
+    /// Binary.
+    Atan2Wgsl,
 }
 
 /// Binary f32 operations.

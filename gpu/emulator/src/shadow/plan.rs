@@ -5,8 +5,8 @@ use super::super::ir::{
     Approximation, Arithmetic, Compared, File, FloatBinary, FloatFlags, FloatToInteger, FloatUnary,
     Kernel, Op, Place, Rounding, Slot, WordUnary,
 };
-use super::table::Function;
 use super::table::accuracy::Accuracy;
+use super::table::{Function, Library};
 
 /// No operand.
 const NONE: Place = Place { file: File::Predicate, slot: 0 };
@@ -140,6 +140,7 @@ fn approximated(f: Approximation) -> Function {
         Approximation::Sqrt => Function::Root,
         Approximation::Rsqrt | Approximation::RsqrtWgsl => Function::ReciprocalRoot,
         Approximation::Div | Approximation::DivFull => Function::Quotient,
+        Approximation::Atan2Wgsl => Function::Library(Library::Atan2),
     }
 }
 

@@ -105,7 +105,9 @@ fn rasterize_backward(
             if all(group == vec4<u32>(0u)) {
                 continue;
             }
-            add_up(k, row, contributes, group, subgroup_lane, subgroup_size, &values);
+            // A subgroup may have more lanes than the workgroup, and those bring nothing.
+            let lanes = min(subgroup_size, WORKGROUP_SIZE);
+            add_up(k, row, contributes, group, subgroup_lane, lanes, &values);
         }
         end_batch(lane, count);
         top -= count;

@@ -49,8 +49,10 @@ impl Lower<'_> {
             BuiltIn::WorkGroupSize => self.workgroup.map(Scalar::Bits).to_vec(),
             BuiltIn::SubgroupInvocationId => vec![self.lane()],
             BuiltIn::SubgroupSize => vec![Scalar::Bits(lanes)],
-            BuiltIn::SubgroupId if self.is_wide() => vec![self.wide_subgroup()],
-            BuiltIn::SubgroupId => vec![self.special("warpid")],
+            BuiltIn::SubgroupId => match self.wide_place() {
+                Some([_, subgroup]) => vec![subgroup],
+                None => vec![self.special("warpid")],
+            },
             BuiltIn::NumSubgroups => {
                 vec![Scalar::Bits(self.workgroup.iter().product::<u32>().div_ceil(lanes))]
             }

@@ -234,6 +234,11 @@ impl Code {
         to
     }
 
+    /// Takes instructions away by where their text begins and ends.
+    pub(super) fn remove(&mut self, (begin, end): (usize, usize)) {
+        self.text.replace_range(begin..end, "");
+    }
+
     /// Bytes of text so far.
     pub(super) fn bytes(&self) -> usize {
         self.text.len()

@@ -2,8 +2,8 @@
 //! "Accuracy of Concrete Floating Point Expressions"); those that it bounds by themselves are operations of
 //! the emulator, which perturbs them within these bounds.
 //!
-//! Left out are those that nobody has needed: inverse and hyperbolic inverse functions, determinants,
-//! `refract`, `frexp`, `modf`, `ldexp`, and packing.
+//! Those of angles are in [`angles`](super::angles), those that take words apart in [`packing`](super::packing),
+//! those that take floats apart, and determinants, in [`apart`](super::apart).
 
 use std::f32::consts::PI;
 use std::rc::Rc;
@@ -27,7 +27,8 @@ impl Lower<'_> {
         values: &[Rc<[Scalar]>],
     ) -> Lowered<Rc<[Scalar]>> {
         let kind = kind_of(ty)?;
-        if let Some(whole) = self.of_vectors(fun, kind, ty, values) {
+        let whole = self.of_vectors(fun, kind, ty, values);
+        if let Some(whole) = whole.or_else(|| self.packing(fun, values)) {
             return Ok(whole);
         }
         let count = values.iter().map(|value| value.len()).max().unwrap_or(0);
@@ -74,6 +75,16 @@ impl Lower<'_> {
                 let taken = self.each("mul.f32", &b, &[twice]);
                 self.each("sub.f32", &a, &taken)
             }
+            MathFunction::Refract => self.refracted(&a, &b, *values.get(2)?.first()?),
+            MathFunction::Determinant => {
+                let TypeInner::Matrix { columns, .. } = *ty else { return None };
+                [self.determinant(&a, columns as usize)].into()
+            }
+            MathFunction::Modf => self.fraction_and_whole(&a),
+            MathFunction::Frexp => self.fraction_and_exponent(&a),
+            MathFunction::Ldexp => {
+                a.iter().zip(b.iter()).map(|(&x, &power)| self.scaled(x, power)).collect()
+            }
             MathFunction::Transpose => {
                 let TypeInner::Matrix { columns, rows, .. } = *ty else { return None };
                 let (columns, rows) = (columns as usize, rows as usize);
@@ -89,7 +100,7 @@ impl Lower<'_> {
         a.iter().zip(b.iter().cycle()).map(|(&a, &b)| self.code.op(opcode, &[a, b])).collect()
     }
 
-    fn dot(&mut self, float: bool, a: &[Scalar], b: &[Scalar]) -> Scalar {
+    pub(super) fn dot(&mut self, float: bool, a: &[Scalar], b: &[Scalar]) -> Scalar {
         let pairs: Vec<_> = a.iter().copied().zip(b.iter().copied()).collect();
         self.sum_of_products(float, &pairs)
     }
@@ -102,7 +113,7 @@ impl Lower<'_> {
         self.code.op("sqrt.approx.f32", &[square])
     }
 
-    fn cross(&mut self, a: &[Scalar], b: &[Scalar]) -> Rc<[Scalar]> {
+    pub(super) fn cross(&mut self, a: &[Scalar], b: &[Scalar]) -> Rc<[Scalar]> {
         let axes = [(1, 2), (2, 0), (0, 1)];
         let one = |(i, j): (usize, usize)| {
             let first = self.code.op("mul.f32", &[a[i], b[j]]);
@@ -131,10 +142,7 @@ impl Lower<'_> {
             MathFunction::Trunc => "cvt.rzi.f32.f32",
             MathFunction::Exp => return Some(self.exp(x)),
             MathFunction::Exp2 => "ex2.wgsl.f32",
-            MathFunction::Log => {
-                let log2 = self.code.op("lg2.wgsl.f32", &[x]);
-                return Some(self.times(log2, std::f64::consts::LN_2));
-            }
+            MathFunction::Log => return Some(self.log(x)),
             MathFunction::Log2 => "lg2.wgsl.f32",
             MathFunction::Sqrt => "sqrt.approx.f32",
             MathFunction::InverseSqrt => "rsqrt.wgsl.f32",
@@ -172,9 +180,15 @@ impl Lower<'_> {
                 let negative = self.code.select(below, Scalar::float(-1.0), zero);
                 return Some(self.code.select(above, Scalar::float(1.0), negative));
             }
-            _ => return None,
+            _ => return self.angle(fun, x),
         };
         Some(self.code.op(opcode, &[x]))
+    }
+
+    /// log2(x) ln(2).
+    pub(super) fn log(&mut self, x: Scalar) -> Scalar {
+        let log2 = self.code.op("lg2.wgsl.f32", &[x]);
+        self.times(log2, std::f64::consts::LN_2)
     }
 
     /// 2^(x log2(e)).
@@ -205,7 +219,7 @@ impl Lower<'_> {
         self.code.op("mul.f32", &[twice, Scalar::float(0.5)])
     }
 
-    fn clamp_float(&mut self, x: Scalar, [low, high]: [f32; 2]) -> Scalar {
+    pub(super) fn clamp_float(&mut self, x: Scalar, [low, high]: [f32; 2]) -> Scalar {
         let above = self.code.op("max.f32", &[x, Scalar::float(low)]);
         self.code.op("min.f32", &[above, Scalar::float(high)])
     }
@@ -224,6 +238,7 @@ impl Lower<'_> {
                 let power = self.code.op("mul.f32", &[y, log]);
                 self.code.op("ex2.wgsl.f32", &[power])
             }
+            (MathFunction::Atan2, &[y, x]) => self.atan2(y, x),
             (MathFunction::Fma, &[a, b, c]) => self.code.op("fma.rn.f32", &[a, b, c]),
             // x (1 - a) + y a
             (MathFunction::Mix, &[x, y, a]) => {

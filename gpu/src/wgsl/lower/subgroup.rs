@@ -1,7 +1,7 @@
 //! Subgroup operations: shuffles, votes and ballots of PTX with a mask that names every lane.
 //!
-//! With 64 lanes a subgroup is two warps ([`wide`](super::wide)). WGSL's reductions leave the order of a sum of floats open; here it is a tree over the lanes, which gives
-//! every lane the same bits. A lane that does not exist, because the workgroup is no multiple of the
+//! With 64 and 128 lanes a subgroup is several warps ([`wide`](super::wide)). WGSL's reductions leave the order of
+//! a sum of floats open; here it is a tree over the lanes, which gives every lane the same bits. A lane that does not exist, because the workgroup is no multiple of the
 //! subgroup, brings nothing. What a shuffle reads from a lane that does not exist is indeterminate: no value
 //! that may be used.
 
@@ -76,15 +76,7 @@ impl Lower<'_> {
             }
         };
         if self.is_wide() {
-            let one = |&one: &Scalar| {
-                let moved = self.wide_shuffle(way, one, by)?;
-                Ok(if is_truth(one) {
-                    self.code.test("setp.ne.u32", &[moved, Scalar::Bits(0)])
-                } else {
-                    moved
-                })
-            };
-            return value.iter().map(one).collect();
+            return self.wide_shuffle(way, &value, by);
         }
         // PTX takes the lowest five bits: any more name lanes that do not exist.
         let exists = match by {
@@ -112,7 +104,7 @@ impl Lower<'_> {
     }
 
     /// A shuffle, and whether what it read is in the warp of 32.
-    fn shuffle(&mut self, way: &str, value: Scalar, by: Scalar) -> (Scalar, Scalar) {
+    pub(super) fn shuffle(&mut self, way: &str, value: Scalar, by: Scalar) -> (Scalar, Scalar) {
         let (d, there) = (self.code.word(), self.code.truth());
         let last = if way == "up" { 0 } else { 31 };
         self.code
@@ -129,71 +121,69 @@ impl Lower<'_> {
         argument: Handle<Expression>,
     ) -> Lowered<Rc<[Scalar]>> {
         let kind = kind_of(&self.ty(frame, argument))?;
-        let value = self.value(frame, argument)?;
-        let one = |one: &Scalar| self.collected(op, collective, kind, *one);
-        value.iter().map(one).collect()
-    }
-
-    fn collected(
-        &mut self,
-        op: SubgroupOperation,
-        collective: CollectiveOperation,
-        kind: Kind,
-        value: Scalar,
-    ) -> Lowered<Scalar> {
+        let values = self.value(frame, argument)?;
         if let SubgroupOperation::All | SubgroupOperation::Any = op {
-            let mode = if op == SubgroupOperation::All { "all" } else { "any" };
-            let value = self.code.predicate(value);
-            let d = self.code.truth();
-            self.code.line(format_args!("vote.sync.{mode}.pred {d}, {value}, {ALL}"));
-            if self.is_wide() {
-                let of_warp = self.code.number(d);
-                let both = self.both_warps(of_warp)?;
-                let [low, high] =
-                    both.map(|word| self.code.test("setp.ne.u32", &[word, Scalar::Bits(0)]));
-                return Ok(match op {
-                    SubgroupOperation::All => self.code.and(low, high),
-                    _ => self.code.or(low, high),
-                });
-            }
-            return Ok(d);
+            let one = |&one: &Scalar| self.vote(op == SubgroupOperation::All, one);
+            return values.iter().map(one).collect();
         }
         let combine = combine(op, kind)?;
-        let start = match collective {
+        match collective {
             CollectiveOperation::Reduce => {
-                let of_warp = match redux(op, kind) {
-                    Some(op) => {
-                        let d = self.code.word();
-                        self.code.line(format_args!("redux.sync.{op} {d}, {value}, {ALL}"));
-                        d
-                    }
-                    None => self.tree(combine, value),
-                };
-                if !self.is_wide() {
-                    return Ok(of_warp);
-                }
-                let both = self.both_warps(of_warp)?;
-                return Ok(self.code.op(combine.opcode, &both));
+                let of_warp: Rc<[_]> =
+                    values.iter().map(|&value| self.reduced(op, kind, combine, value)).collect();
+                if self.is_wide() { self.wide_sums(combine, &of_warp) } else { Ok(of_warp) }
             }
-            CollectiveOperation::InclusiveScan => value,
-            CollectiveOperation::ExclusiveScan if self.is_wide() => {
-                self.wide_below(value, combine.identity)?
-            }
+            CollectiveOperation::InclusiveScan => self.scans(combine, &values),
             CollectiveOperation::ExclusiveScan => {
-                let (below, there) = self.shuffle("up", value, Scalar::Bits(1));
-                self.code.select(there, below, combine.identity)
+                let below = if self.is_wide() {
+                    self.wide_below(&values, combine.identity)?
+                } else {
+                    values.iter().map(|&value| self.below(combine, value)).collect()
+                };
+                self.scans(combine, &below)
             }
-        };
-        let of_warp = self.scan(combine, start);
-        if self.is_wide() { self.wide_scan(combine, of_warp) } else { Ok(of_warp) }
+        }
+    }
+
+    /// `subgroupAll` and `subgroupAny`.
+    fn vote(&mut self, all: bool, value: Scalar) -> Lowered<Scalar> {
+        let value = self.code.predicate(value);
+        let (d, mode) = (self.code.truth(), if all { "all" } else { "any" });
+        self.code.line(format_args!("vote.sync.{mode}.pred {d}, {value}, {ALL}"));
+        if self.is_wide() { self.wide_vote(d, all) } else { Ok(d) }
+    }
+
+    /// The sum of a warp.
+    fn reduced(
+        &mut self,
+        op: SubgroupOperation,
+        kind: Kind,
+        combine: Combine,
+        value: Scalar,
+    ) -> Scalar {
+        let Some(op) = redux(op, kind) else { return self.tree(combine, value) };
+        let d = self.code.word();
+        self.code.line(format_args!("redux.sync.{op} {d}, {value}, {ALL}"));
+        d
+    }
+
+    /// The value of the lane below; what changes nothing in the first.
+    fn below(&mut self, combine: Combine, value: Scalar) -> Scalar {
+        let (below, there) = self.shuffle("up", value, Scalar::Bits(1));
+        self.code.select(there, below, combine.identity)
+    }
+
+    fn scans(&mut self, combine: Combine, values: &[Scalar]) -> Lowered<Rc<[Scalar]>> {
+        let of_warp: Rc<[_]> = values.iter().map(|&value| self.scan(combine, value)).collect();
+        if self.is_wide() { self.wide_scans(combine, &of_warp) } else { Ok(of_warp) }
     }
 
     /// The lane of the subgroup.
     pub(super) fn lane(&mut self) -> Scalar {
-        if self.is_wide() {
-            return self.wide_lane();
+        match self.wide_place() {
+            Some([lane, _]) => lane,
+            None => self.special("laneid"),
         }
-        self.special("laneid")
     }
 
     /// The sum of all lanes of a warp in each.

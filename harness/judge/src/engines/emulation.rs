@@ -171,7 +171,7 @@ impl Emulation {
     pub const MOST_LAUNCHES: u32 = 99;
 
     /// The lanes that a subgroup of WGSL may have on it.
-    pub const WGSL_LANES: [u32; 5] = [4, 8, 16, 32, 64];
+    pub const WGSL_LANES: [u32; 6] = [4, 8, 16, 32, 64, 128];
 
     /// The family of its engine: `emulator`, `emulator-fast`, or `wgsl-emulator-` and a number of lanes.
     #[must_use]

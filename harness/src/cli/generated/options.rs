@@ -6,6 +6,7 @@ use crate::cli::exit::CliError;
 use crate::cli::mutants::{MutantsArgs, default_folder};
 use crate::cli::own::OwnPlan;
 use crate::cli::paths;
+use splatcheck_emulator::WARP;
 use splatcheck_judge::engines::{Emulation, Order};
 
 /// A checked `mutants --generate`.
@@ -33,7 +34,7 @@ pub struct GeneratedPlan {
 /// The lanes of `--engine wgsl-emulator-LANES`; none for the kernels in CUDA on the emulator.
 fn wgsl_lanes(engines: &[String]) -> Result<Option<u32>, CliError> {
     let refused = |found: &str| {
-        let known = "emulator (CUDA), or wgsl-emulator-4, -8, -16, -32 or -64";
+        let known = "emulator (CUDA), or wgsl-emulator-4, -8, -16, -32, -64 or -128";
         CliError::new(format!(
             "--engine {found}: --generate runs on one emulator: expected {known}"
         ))
@@ -58,9 +59,9 @@ impl MutantsArgs {
     pub fn resolve_generated(self) -> Result<GeneratedPlan, CliError> {
         let wgsl = wgsl_lanes(&self.engine)?;
         if self.own.ptx.is_some() && wgsl.is_some() {
-            return Err(CliError::new("--engine is of splatcheck's own kernels, --ptx of yours"));
+            return Err(CliError::new("--engine names subgroups of WGSL, and --ptx is no WGSL"));
         }
-        let own = self.own.resolve(&self.kernel)?;
+        let own = self.own.resolve(&self.kernel, wgsl.unwrap_or(WARP))?;
         let folder = match &self.mutants {
             Some(folder) => Some(paths::readable_folder("--mutants", folder)?),
             None => match default_folder() {

@@ -1,10 +1,10 @@
 //! The kernels that are changed: artifacts of this repository, or one of a user's own.
 
-use super::super::class::Trial;
+use super::super::class::{Class, Trial};
 use super::super::emulated::{stage_of, takes};
 use super::super::matrix::kernel_name;
+use super::own::{Own, OwnProgram, OwnText};
 use super::{GeneratedError, Source, opcode};
-use crate::user_kernel::UserKernel;
 use splatcheck_emulator::mutate::{Mutation, MutationKind, mutations};
 use splatcheck_emulator::{Observers, WARP};
 use splatcheck_gpu::artifact::{self, Artifact};
@@ -46,76 +46,8 @@ enum Program {
         /// Its entry point.
         entry: String,
     },
-    /// A user's.
-    Own(Box<Own>),
-}
-
-/// A kernel of a user's own, and as what it is judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Own {
-    /// The program, and how it is launched: a single time.
-    kernel: UserKernel,
-    /// Its entry point.
-    entry: String,
-    /// The stage that it stands in for.
-    stage: Stage,
-    /// How it adds up, and the threshold in its settings; of no matter for a stage that adds nothing up.
-    setting: Setting,
-    /// Whether it is judged as compiled with `--use_fast_math`.
-    fast_math: bool,
-    /// The number of channels that it is made for; `None` for any.
-    channels: Option<u32>,
-}
-
-/// A manifest of several launches, which mutants are not made of: each launch goes on from what those before
-/// it left, and a mutant is of one kernel.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the manifest launches {0} kernels one after another, and mutants are made of one: give a manifest \
-     of a single launch, with what the others would leave as its inputs"
-)]
-pub struct SeveralLaunches(usize);
-
-impl Own {
-    /// A kernel that is launched once, in the place of a stage.
-    ///
-    /// # Errors
-    /// [`SeveralLaunches`].
-    pub fn new(
-        kernel: UserKernel,
-        stage: Stage,
-        setting: Setting,
-    ) -> Result<Self, SeveralLaunches> {
-        let entry = match kernel.entries()[..] {
-            [entry] => entry.to_owned(),
-            ref several => return Err(SeveralLaunches(several.len())),
-        };
-        Ok(Self { kernel, entry, stage, setting, fast_math: false, channels: None })
-    }
-
-    /// The same as compiled with `--use_fast_math` or not, and for so many channels.
-    #[must_use]
-    pub fn made(self, fast_math: bool, channels: Option<u32>) -> Self {
-        Self { fast_math, channels, ..self }
-    }
-
-    /// The program.
-    #[must_use]
-    pub fn kernel(&self) -> &UserKernel {
-        &self.kernel
-    }
-
-    /// The stage that it stands in for.
-    #[must_use]
-    pub fn stage(&self) -> Stage {
-        self.stage
-    }
-
-    /// How it adds up, where its stage does.
-    #[must_use]
-    pub fn setting(&self) -> Option<Setting> {
-        self.stage().accumulates().then_some(self.setting)
-    }
+    /// A user's, with the text that is changed.
+    Own(Box<Own>, Box<OwnText>),
 }
 
 impl Subject {
@@ -148,13 +80,14 @@ impl Subject {
         Ok(subject)
     }
 
-    /// A user's kernel.
+    /// A user's kernel, which is tried on these classes.
     ///
     /// # Errors
-    /// [`GeneratedError::NothingToChange`].
-    pub fn own(own: Own) -> Result<Self, GeneratedError> {
-        let lines = SourceLines::in_text(own.kernel.ptx());
-        let mut subject = Self::new(Program::Own(Box::new(own)), lines)?;
+    /// [`GeneratedError::NothingToChange`]; what an engine says of a program that cannot be lowered.
+    pub fn own(own: Own, classes: &[Class]) -> Result<Self, GeneratedError> {
+        let text = Box::new(own.text(classes)?);
+        let lines = SourceLines::in_text(text.ptx());
+        let mut subject = Self::new(Program::Own(Box::new(own), text), lines)?;
         let lines = subject.mutations.iter().map(|mutation| mutation.line);
         let files: BTreeSet<_> =
             lines.filter_map(|line| Some(subject.lines.at(line)?.at.file.clone())).collect();
@@ -177,7 +110,10 @@ impl Subject {
             Program::Lowered { kernel, lanes, .. } => {
                 format!("{} (WGSL, {lanes} lanes)", kernel_name(kernel))
             }
-            Program::Own(own) => own.kernel.to_string(),
+            Program::Own(own, _) => match own.program() {
+                OwnProgram::Ptx(kernel) => kernel.to_string(),
+                OwnProgram::Wgsl { lanes, .. } => format!("{} (WGSL, {lanes} lanes)", own.entry()),
+            },
         }
     }
 
@@ -186,13 +122,17 @@ impl Subject {
     pub fn workload(&self) -> &'static str {
         match &self.program {
             Program::Artifact(kernel, _) | Program::Lowered { kernel, .. } => kernel.workload(),
-            Program::Own(own) => own.stage().spec().workload,
+            Program::Own(own, _) => own.stage().spec().workload,
         }
     }
 
     /// Whether it is in WGSL.
     pub(super) fn is_wgsl(&self) -> bool {
-        matches!(self.program, Program::Lowered { .. })
+        match &self.program {
+            Program::Artifact(..) => false,
+            Program::Lowered { .. } => true,
+            Program::Own(_, text) => matches!(**text, OwnText::Wgsl(_)),
+        }
     }
 
     /// The user's kernel, if it is one.
@@ -200,7 +140,7 @@ impl Subject {
     pub fn as_own(&self) -> Option<&Own> {
         match &self.program {
             Program::Artifact(..) | Program::Lowered { .. } => None,
-            Program::Own(own) => Some(own),
+            Program::Own(own, _) => Some(own),
         }
     }
 
@@ -210,7 +150,7 @@ impl Subject {
         match &self.program {
             Program::Artifact(_, ptx) => ptx,
             Program::Lowered { ptx, .. } => ptx,
-            Program::Own(own) => own.kernel.ptx(),
+            Program::Own(_, text) => text.ptx(),
         }
     }
 
@@ -224,7 +164,7 @@ impl Subject {
         match &self.program {
             Program::Artifact(kernel, _) => kernel.entry().into(),
             Program::Lowered { entry, .. } => entry.as_str().into(),
-            Program::Own(own) => own.entry.as_str().into(),
+            Program::Own(own, _) => own.entry().into(),
         }
     }
 
@@ -234,7 +174,7 @@ impl Subject {
             Program::Artifact(kernel, _) | Program::Lowered { kernel, .. } => {
                 (kernel.stage, kernel.reduction)
             }
-            Program::Own(own) => {
+            Program::Own(own, _) => {
                 let reduction = own.setting().map(|setting| setting.reduction);
                 (own.stage().spec().name, reduction)
             }
@@ -247,7 +187,7 @@ impl Subject {
             Program::Artifact(kernel, _) | Program::Lowered { kernel, .. } => {
                 kernel.is_second_launch()
             }
-            Program::Own(_) => false,
+            Program::Own(..) => false,
         }
     }
 
@@ -256,7 +196,7 @@ impl Subject {
         match &self.program {
             Program::Artifact(kernel, _) => stage_of(kernel, WARP),
             Program::Lowered { kernel, lanes, .. } => stage_of(kernel, *lanes),
-            Program::Own(own) => Ok((own.stage(), vec![own.setting()])),
+            Program::Own(own, _) => Ok((own.stage(), vec![own.setting()])),
         }
     }
 
@@ -266,9 +206,9 @@ impl Subject {
             Program::Artifact(kernel, _) | Program::Lowered { kernel, .. } => {
                 takes(kernel, stage, trial)
             }
-            Program::Own(own) => {
-                trial.job(stage).is_some() && own.kernel.takes(&trial.item.case, own.channels)
-            }
+            Program::Own(own, text) => trial
+                .job(stage)
+                .is_some_and(|job| own.takes(&trial.item.case) && text.is_for(&job.inputs)),
         }
     }
 
@@ -276,8 +216,12 @@ impl Subject {
     pub(super) fn open(&self, observers: Observers) -> Result<EmulatorEngine, EngineError> {
         let fast_math = self.as_own().is_some_and(|own| own.fast_math);
         let mut options = EmulatorOptions { fast_math, observers, ..EmulatorOptions::default() };
-        if let Program::Lowered { lanes, .. } = &self.program {
-            (options.language, options.lane_width) = (Language::Wgsl, *lanes);
+        let of_own = self.as_own().map(Own::program);
+        match (&self.program, of_own) {
+            (Program::Lowered { lanes, .. }, _) | (_, Some(OwnProgram::Wgsl { lanes, .. })) => {
+                (options.language, options.lane_width) = (Language::Wgsl, *lanes);
+            }
+            (Program::Artifact(..) | Program::Own(..), _) => {}
         }
         let mut engine = EmulatorEngine::open(options)?;
         if self.as_own().is_some() {
@@ -296,13 +240,13 @@ impl Subject {
         match &self.program {
             Program::Artifact(..) => engine.replace(stage, reduction, ptx, &self.entry()),
             Program::Lowered { kernel, .. } => engine.replace_lowered(kernel, ptx),
-            Program::Own(own) => own.kernel.install(engine, (own.stage(), reduction), ptx),
+            Program::Own(own, text) => text.install(engine, (own.stage(), reduction), ptx),
         }
     }
 
     /// Whether it is launched by a manifest, so that an engine does not count its coverage.
     pub(super) fn has_manifest(&self) -> bool {
-        self.as_own().is_some_and(|own| own.kernel.manifest().is_some())
+        self.as_own().is_some_and(|own| own.program().manifest().is_some())
     }
 
     /// The line of CUDA or WGSL that a line of the PTX was compiled from.
@@ -311,7 +255,7 @@ impl Subject {
         let line = &self.lines.at(line)?.at;
         let text = match &self.program {
             Program::Artifact(..) => line.text().map(str::to_owned),
-            Program::Lowered { .. } | Program::Own(_) => self.own_text(line).cloned(),
+            Program::Lowered { .. } | Program::Own(..) => self.own_text(line).cloned(),
         };
         Some(Source { line: line.clone(), text })
     }

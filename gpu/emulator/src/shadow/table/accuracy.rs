@@ -58,6 +58,7 @@ impl Accuracy {
             // 2^-22.9, rounded up.
             Approximation::Rsqrt => (1.2777e-7, 0.0),
             Approximation::Div | Approximation::DivFull => (4.0 * HALF, 0.0),
+            Approximation::Atan2Wgsl => (8192.0 * HALF, 0.0),
         };
         Self { relative, floor, absolute: SUBNORMAL, correct: false, flush: false }
     }

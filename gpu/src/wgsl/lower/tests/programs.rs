@@ -163,11 +163,11 @@ fn overrides_have_values() {
 #[test]
 fn what_is_left_out_is_refused_with_its_place() {
     let text = refused(
-        "fn far(x: f32) -> f32 {\n    return acosh(x);\n}\n\
+        "enable f16;\nfn far(x: f32) -> f32 {\n    return f32(f16(x));\n}\n\
          @group(0) @binding(0) var<storage, read_write> data: array<f32>;\n\
          @compute @workgroup_size(1) fn main() {\n    data[0] = far(data[0]);\n}\n",
     );
-    let expected = "test.wgsl:2:12: function 'far' needs the function Acosh of F32, which the \
+    let expected = "test.wgsl:3:16: function 'far' needs a number of 16 bits, which the \
                     emulator does not have";
     assert_eq!(text, expected, "what, who, where");
     let texture = "@group(0) @binding(0) var image: texture_2d<f32>;\n\
@@ -178,9 +178,9 @@ fn what_is_left_out_is_refused_with_its_place() {
     let main = "@compute @workgroup_size(1) fn main() {}";
     let error = lower(main, &files(), "other", &empty, MACHINE).expect_err("no such entry");
     assert_eq!(error.to_string(), "the program has no compute entry point 'other'", "which");
-    let target = Target { lanes: 128, ..MACHINE };
+    let target = Target { lanes: 256, ..MACHINE };
     let error = lower(main, &files(), "main", &empty, target).expect_err("no such machine");
-    assert!(error.to_string().contains("128 lanes"), "{error}");
+    assert!(error.to_string().contains("256 lanes"), "{error}");
     let error = lower("fn main( {", &files(), "main", &empty, MACHINE).expect_err("no WGSL");
     assert!(matches!(error, LowerError::Program(_)), "{error}");
 }
@@ -190,7 +190,7 @@ fn a_line_of_several_files_is_of_its_own() {
     let files = ["one.wgsl", "two.wgsl"].into_iter().zip([1, 3]);
     let files: Vec<_> =
         files.map(|(name, first)| SourceFile { name: name.to_owned(), first }).collect();
-    let source = "// one\n\n// two\n@compute @workgroup_size(1) fn main() {\n    _ = acosh(x());\n}\n\
+    let source = "enable f16;\n\n// two\n@compute @workgroup_size(1) fn main() {\n    _ = f16(x());\n}\n\
                   fn x() -> f32 { return 1.0; }\n";
     let error = lower(source, &files, "main", &HashMap::new(), MACHINE).expect_err("refused");
     assert!(error.to_string().starts_with("two.wgsl:3:9: "), "{error}");

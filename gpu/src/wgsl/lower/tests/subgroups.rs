@@ -30,10 +30,11 @@ fn lanes(expression: &str, threads: u32, lanes: u32, schedule: &Schedule) -> Vec
 
 #[test]
 fn operations_are_of_the_whole_subgroup_at_every_width() {
-    for width in [4, 8, 16, 32, 64] {
-        // A subgroup of 64 lanes is there as a whole.
-        let odd = if width == 64 { 128 } else { 64 + width / 2 + 1 };
-        for threads in [64, odd] {
+    for width in [4, 8, 16, 32, 64, 128] {
+        // Of a subgroup of more than 32 lanes every warp is there as a whole, or is alone.
+        let odd = if width > 32 { 2 * width + width / 2 } else { 64 + width / 2 + 1 };
+        let few = if width > 32 { 23 } else { 160 };
+        for threads in [64, 256, odd, few] {
             // The expectations are those of invocations in the order of their index.
             let adversarial =
                 Schedule { permutation: None, ..Schedule::adversarial(u64::from(width)) };
@@ -67,12 +68,12 @@ fn operations_are_of_the_whole_subgroup_at_every_width() {
                             let lanes = of_subgroup(i).map(|at| at - first(i));
                             lanes
                                 .filter(|lane| wanted(*lane))
-                                .map(|lane| 1_u64 << lane)
-                                .sum::<u64>()
+                                .map(|lane| 1_u128 << lane)
+                                .sum::<u128>()
                         };
                         let (odd, third) =
                             (bits(&|lane| lane % 2 == 1), bits(&|lane| lane % 3 == 0));
-                        u32::try_from((odd & 0xffff_ffff) ^ (third >> 32)).unwrap_or(0)
+                        u32::try_from((odd ^ (third >> 32)) & 0xffff_ffff).unwrap_or(0)
                     },
                 );
                 check("u32(subgroupAll(lane < size)) + 2u * u32(subgroupAny(lane == 1u))", &|_| 3);
@@ -86,15 +87,24 @@ fn operations_are_of_the_whole_subgroup_at_every_width() {
 
 #[test]
 fn shuffles_read_other_lanes() {
-    for width in [4, 8, 16, 32, 64] {
+    for width in [4, 8, 16, 32, 64, 128] {
         let v = |index: u32| 3 * index + 1;
         let first = |index: u32| index / width * width;
         let check = |expression: &str, expected: &dyn Fn(u32) -> u32| {
-            let expected: Vec<u32> = (0..64).map(expected).collect();
-            let found = lanes(expression, 64, width, &Schedule::lockstep());
+            let expected: Vec<u32> = (0..128).map(expected).collect();
+            let found = lanes(expression, 128, width, &Schedule::lockstep());
             assert_eq!(found, expected, "{expression}, {width} lanes");
         };
-        check("subgroupShuffleXor(v, size / 2u)", &|i| v(i ^ (width / 2)));
+        // A distance that nobody knows before the kernel runs, within a warp and beyond it.
+        for by in [1, width / 2] {
+            check(&format!("subgroupShuffleXor(v, {by}u)"), &|i| v(i ^ by));
+            let unknown = format!("subgroupShuffleXor(v, subgroups * size / 128u * {by}u)");
+            check(&unknown, &|i| v(i ^ by));
+        }
+        check(
+            "dot(subgroupShuffleXor(vec2<u32>(v, lane), size / 2u), vec2<u32>(1u, 1000u))",
+            &|i| v(i ^ (width / 2)) + 1000 * ((i % width) ^ (width / 2)),
+        );
         check("subgroupShuffle(v, size - 1u - lane)", &|i| v(first(i) + width - 1 - i % width));
         check("select(subgroupShuffleUp(v, 1u), 0u, lane == 0u)", &|i| {
             if i % width == 0 { 0 } else { v(i - 1) }
