@@ -1,9 +1,11 @@
 //! The kernels of this repository judged by their own forward kernels: a second witness, which knows nothing
 //! of the oracle.
 
+mod drawn;
+
 use rayon::prelude::*;
 use splatcheck::gradcheck::{Checked, check_stages, forward_of};
-use splatcheck::mutants::class::{Class, Trial, classes, drawn};
+use splatcheck::mutants::class::{Class, Trial, classes};
 use splatcheck::mutants::emulated::{stage_of, takes};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
 use splatcheck_emulator::{Contribution, Schedule, WARP};
@@ -12,7 +14,7 @@ use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Pair, differenti
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::{Data, Dtype, Engine, EngineError, Setting, Stage, Tensor, Tensors, Work};
 use splatcheck_judge::judge::Arithmetic;
-use splatcheck_judge::workload::FailedRun;
+use splatcheck_judge::workload::{FailedRun, Job};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -69,8 +71,18 @@ fn checked(
     backward: Stage,
     setting: Option<Setting>,
 ) -> Option<Checked> {
-    let forward = forward_of(backward)?;
-    let (first, second) = (trial.job(forward)?, trial.job(backward)?);
+    let jobs = (trial.job(forward_of(backward)?)?, trial.job(backward)?);
+    checked_jobs(engine, trial.name(), jobs, setting)
+}
+
+/// The same of the jobs of both stages.
+fn checked_jobs(
+    engine: &mut EmulatorEngine,
+    name: &str,
+    (first, second): (&Job, &Job),
+    setting: Option<Setting>,
+) -> Option<Checked> {
+    let (forward, backward) = (first.stage, second.stage);
     if second.is_beyond(setting).is_some() || !has_arrays(backward, forward, setting) {
         return None;
     }
@@ -78,7 +90,7 @@ fn checked(
     match check_stages(engine, pair.0, pair.1, setting) {
         Ok(checked) => Some(checked),
         Err(EngineError::Input(why)) if why.contains("the tape is full") => None,
-        Err(error) => panic!("{}: {error}", trial.name()),
+        Err(error) => panic!("{name}: {error}"),
     }
 }
 
@@ -99,7 +111,7 @@ impl Sum {
 }
 
 /// What a right kernel is accused of, if of anything.
-fn accused(what: &str, trial: &Trial, checked: &Checked) -> Option<String> {
+fn accused(what: &str, case: &str, checked: &Checked) -> Option<String> {
     let first = || {
         let wrong = checked.arrays.iter().filter(|judged| !judged.wrong.is_empty());
         let each = wrong.map(|judged| format!("{} {:?}", judged.name, judged.wrong[0]));
@@ -107,7 +119,7 @@ fn accused(what: &str, trial: &Trial, checked: &Checked) -> Option<String> {
     };
     checked.is_wrong().then(|| {
         let Checked { fault, explained, open, .. } = checked;
-        format!("{what}, {}: {fault:?} {explained:?} open {open:?}: {}", trial.name(), first())
+        format!("{what}, {case}: {fault:?} {explained:?} open {open:?}: {}", first())
     })
 }
 
@@ -133,7 +145,7 @@ fn every_scene_of_the_corpora_has_the_derivatives_of_its_forward_kernel() {
                     let checked = checked(&mut engine, trial, backward, setting)?;
                     let mut sum = Sum::default();
                     sum.add(&checked);
-                    Some((sum, accused(backward.name, trial, &checked)))
+                    Some((sum, accused(backward.name, trial.name(), &checked)))
                 })
                 .collect();
             let wrong: Vec<_> = all.iter().filter_map(|(_, wrong)| wrong.as_deref()).collect();
@@ -174,7 +186,7 @@ fn every_reduction_and_threshold_returns_the_derivatives() {
                             let mut sum = Sum::default();
                             sum.add(&checked);
                             let what = format!("{backward} {setting:?}");
-                            found.push((sum.compared, accused(&what, trial, &checked)));
+                            found.push((sum.compared, accused(&what, trial.name(), &checked)));
                         }
                     }
                     found
@@ -187,83 +199,6 @@ fn every_reduction_and_threshold_returns_the_derivatives() {
             assert!(compared > 0, "{backward} was compared");
         }
     }
-}
-
-/// The unchanged kernels on many drawn cases: each backward stage on so many, with its reductions and thresholds by
-/// turns, each case in two orders. `SPLAT_WITNESS_CASES` says how many, and `SPLAT_WITNESS_WORDS` how large a job may
-/// be: `cargo test --release -p splatcheck --test all witness -- --ignored --nocapture`.
-#[test]
-#[ignore = "takes an hour for 1,000 cases of each stage, or 10,000 of at most 2,000 words"]
-fn unchanged_kernels_agree_on_many_drawn_cases() {
-    /// Cases of each generator that are in memory at a time.
-    const BATCH: usize = 16;
-    let number = |name: &str, default| {
-        let given = std::env::var(name).map_or(Ok(default), |text| text.parse());
-        given.unwrap_or_else(|_| panic!("{name} is a number"))
-    };
-    let most: usize = number("SPLAT_WITNESS_CASES", 1000);
-    let words: usize = number("SPLAT_WITNESS_WORDS", usize::MAX);
-    for name in WORKLOADS {
-        let workload = splatcheck_workloads::find(name).expect("it is there");
-        let mut sums: BTreeMap<Stage, (usize, Sum)> = BTreeMap::new();
-        for first in (0_u64..).step_by(BATCH) {
-            let left = |stage: &Stage| sums.get(stage).is_none_or(|(cases, _)| *cases < most);
-            let stages: Vec<Stage> = backwards(name).into_iter().filter(left).collect();
-            if stages.is_empty() {
-                break;
-            }
-            let numbers = first..first + BATCH as u64;
-            let drawn = drawn(workload.as_ref(), numbers, &|case| case).expect("they are legal");
-            for backward in stages {
-                let is_small =
-                    |trial: &&Trial| trial.job(backward).is_some_and(|job| job.words() <= words);
-                let trials = drawn.iter().flat_map(|class| &class.trials).filter(is_small);
-                let trials: Vec<&Trial> = trials.collect();
-                assert!(first > 0 || !trials.is_empty(), "{backward}: no job of {words} words");
-                let (cases, sum) = sums.entry(backward).or_default();
-                let turn = *cases;
-                let (agree, compared) = all_agree(backward, trials, turn);
-                *cases += agree;
-                sum.compared += compared.compared;
-                sum.unknown += compared.unknown;
-                println!(
-                    "{backward}: {cases} cases in two orders, {} compared, {} not judged",
-                    sum.compared, sum.unknown
-                );
-            }
-        }
-    }
-}
-
-/// How many cases of some a backward stage agrees on in two orders, and what was compared; panics with those of
-/// which a kernel is accused.
-fn all_agree(backward: Stage, trials: Vec<&Trial>, turn: usize) -> (usize, Sum) {
-    let settings = backward.settings(&Setting::sweep(WARP));
-    let ran: Vec<(Sum, Option<String>)> = trials
-        .par_iter()
-        .enumerate()
-        .filter_map(|(at, trial)| {
-            let setting = settings[(turn + at) % settings.len()];
-            let mut sum = Sum::default();
-            for schedule in [Schedule::lockstep(), Schedule::adversarial((turn + at) as u64)] {
-                let checked = checked(&mut engine(schedule), trial, backward, setting)?;
-                sum.add(&checked);
-                let what = format!("{backward} {setting:?}");
-                if let Some(accused) = accused(&what, trial, &checked) {
-                    return Some((sum, Some(accused)));
-                }
-            }
-            Some((sum, None))
-        })
-        .collect();
-    let accused: Vec<_> = ran.iter().filter_map(|(_, accused)| accused.as_deref()).collect();
-    assert!(accused.is_empty(), "{}", accused.join("\n"));
-    let mut all = Sum::default();
-    for (sum, _) in &ran {
-        all.compared += sum.compared;
-        all.unknown += sum.unknown;
-    }
-    (ran.len(), all)
 }
 
 /// Why a mutant has the values of the right kernel in real arithmetic.
