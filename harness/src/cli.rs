@@ -36,6 +36,7 @@ pub mod options;
 pub mod oracle;
 pub mod output;
 mod own;
+pub mod parts;
 pub mod paths;
 mod provenance;
 pub mod ptx;
