@@ -43,6 +43,7 @@ mod oracle;
 mod packages;
 #[cfg(unix)]
 mod pages;
+mod parts;
 mod ports;
 mod ptx;
 mod python;

@@ -57,6 +57,11 @@ pub trait Engine {
         self.run(stage, work)
     }
 
+    /// In how many parts it makes a run of the stage, of which it adds the results up; 1 where a run is whole.
+    fn parts(&self, _stage: Stage) -> u32 {
+        1
+    }
+
     /// How often the engine's process ended, or had to be killed, in the middle of a request and was started
     /// again; 0 for an engine that has none.
     fn deaths(&self) -> u64 {

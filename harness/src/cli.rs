@@ -37,6 +37,7 @@ pub mod options;
 pub mod oracle;
 pub mod output;
 mod own;
+pub mod parts;
 pub mod paths;
 mod provenance;
 pub mod ptx;

@@ -1,6 +1,7 @@
 //! A user's program in Rust: the oracle's f32 instance behind the protocol of `--command`. Its arguments
 //! are the stage that it does and the defect that it has, if any; 'crashes' is to end at every other request,
-//! 'slow' to take its time for each.
+//! 'slow' to take its time for each, 'keeps' to add to the gradients of the
+//! request before if that was of the same scene.
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype as FileType;
@@ -51,13 +52,37 @@ fn inputs(stage: Stage, bytes: &[u8]) -> Result<Tensors, Failed> {
     Ok(all)
 }
 
-fn run(mirror: &mut Mirror, stage: Stage, bytes: &[u8]) -> Result<Vec<u8>, Failed> {
+fn run(
+    mirror: &mut Mirror,
+    stage: Stage,
+    bytes: &[u8],
+    kept: Option<&mut Kept>,
+) -> Result<Vec<u8>, Failed> {
     let inputs = inputs(stage, bytes)?;
     let setting = Setting { reduction: Reduction::BASELINE, threshold: 0 };
     let settings = [stage.accumulates().then_some(setting)];
     let mut outputs = mirror.run(stage, &[Work { inputs: &inputs, settings: &settings }])?;
-    let outputs = outputs.pop().and_then(|mut one| one.pop()).ok_or("no outputs")?;
+    let mut outputs = outputs.pop().and_then(|mut one| one.pop()).ok_or("no outputs")?;
+    if let Some(kept) = kept {
+        let scene = inputs.get("means2d")?.words().to_vec();
+        if let Some((_, before)) = kept.take_if(|(of, _)| *of == scene) {
+            add(&mut outputs, &before)?;
+        }
+        *kept = Some((scene, outputs.clone()));
+    }
     Ok(encode(&BTreeMap::new(), &outputs)?)
+}
+
+/// The outputs of a request before that were not cleared.
+type Kept = Option<(Vec<u32>, Tensors)>;
+
+fn add(outputs: &mut Tensors, before: &Tensors) -> Result<(), Failed> {
+    for (name, tensor) in before.iter() {
+        let sum = outputs.f32(name)?.iter().zip(before.f32(name)?).map(|(a, b)| a + b).collect();
+        let sum = Tensor::new(name, tensor.shape().to_vec(), Data::F32(sum))?;
+        outputs.insert(name.to_owned(), sum);
+    }
+    Ok(())
 }
 
 fn main() -> Result<(), Failed> {
@@ -66,15 +91,16 @@ fn main() -> Result<(), Failed> {
     let defect = words.next();
     let crashes = defect.as_deref() == Some("crashes");
     let slow = defect.as_deref() == Some("slow");
+    let keeps = defect.as_deref() == Some("keeps");
     let defect = match defect.as_deref() {
-        None | Some("crashes" | "slow") => Defect::None,
+        None | Some("crashes" | "slow" | "keeps") => Defect::None,
         Some("lane") => Defect::LostLane(31),
         Some("channel") => Defect::LostChannel(0),
         Some("camera") => Defect::LastCamera,
         Some("degree") => Defect::LowerDegree,
         Some(other) => return Err(format!("no defect {other}").into()),
     };
-    let mut mirror = Mirror::new(32, defect);
+    let (mut mirror, mut kept) = (Mirror::new(32, defect), None);
     for line in std::io::stdin().lock().lines() {
         let request: serde_json::Value = serde_json::from_str(&line?)?;
         if crashes && request["id"].as_u64().is_some_and(|id| id % 2 == 1) {
@@ -84,7 +110,9 @@ fn main() -> Result<(), Failed> {
             std::thread::sleep(std::time::Duration::from_millis(400));
         }
         let path = |key: &str| request[key].as_str().map(str::to_owned).ok_or("no path");
-        std::fs::write(path("output")?, run(&mut mirror, stage, &std::fs::read(path("input")?)?)?)?;
+        let input = std::fs::read(path("input")?)?;
+        let output = run(&mut mirror, stage, &input, keeps.then_some(&mut kept))?;
+        std::fs::write(path("output")?, output)?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "{}", serde_json::json!({"id": request["id"], "ok": true}))?;
         out.flush()?;

@@ -26,6 +26,7 @@ pub mod drivers;
 pub mod emulation;
 mod lent;
 mod memory;
+pub mod parted;
 mod patience;
 pub mod process;
 pub mod program;

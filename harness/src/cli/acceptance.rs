@@ -17,6 +17,7 @@ use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
 use super::options::{ReadingArgs, ScenePlan, Subject, resolve_scene};
 use super::output::Progress;
+use super::parts::PartsArgs;
 use super::paths::OF_CORPUS;
 use super::reproducer::Reproducers;
 use super::scene::scene_cases;
@@ -335,6 +336,7 @@ fn check(
         gate: GatePlan::default(),
         detail: Detail::default(),
         repeats: None,
+        parts: PartsArgs::default(),
         chain: Chain::Oracle,
     };
     let cases = Cases::new(&check.subject, &check.workload, &check.convention)?;

@@ -90,7 +90,8 @@ impl Sight {
 
 /// Where the reproducers are left.
 fn reproducers_of(plan: &CheckPlan) -> Result<Reproducers, CliError> {
-    Reproducers::begin(&plan.out, "check", plan.subject.reads())
+    let reproducers = Reproducers::begin(&plan.out, "check", plan.subject.reads())?;
+    Ok(reproducers.in_parts(plan.parts))
 }
 
 /// Judges a plan's engines on its cases.
@@ -129,6 +130,8 @@ pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>
         };
         // A driver takes its time to open a device.
         let contenders = engines.par_iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let contenders = contenders.into_iter().map(|one| plan.parts.contender(one));
+        let contenders: Vec<_> = contenders.collect();
         bar.inc_length(cases.runs(&contenders, policy));
         let some = run_campaign(cases.iter(), contenders, hooks);
         reports.extend(some.map_err(CliError::of)?);
@@ -148,7 +151,8 @@ fn conclude(
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
     let Sight { notes: read, not_exercised, gaps, unread } = sight;
-    let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).chain(read).collect();
+    let about = repeats.into_iter().chain(plan.parts.described()).chain(chain);
+    let about: Vec<_> = about.chain(in_part(plan)).chain(read).collect();
     let judge = plan.engines.iter().chain(&plan.beside);
     let missing = &plan.discovery.missing_requested(plan.named, judge);
     let blind = not_exercised.iter().map(|what| format!("NOT EXERCISED: {what}"));

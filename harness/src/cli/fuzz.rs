@@ -22,6 +22,7 @@ use super::gate::{GateArgs, GatePlan};
 use super::number::positive;
 use super::options::{ConventionName, Workloads, parse_workloads, under};
 use super::output::OutputArgs;
+use super::parts::PartsArgs;
 use super::{paths, provenance};
 use splatcheck_judge::campaign::merge::add_report;
 use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
@@ -76,6 +77,9 @@ pub struct FuzzArgs {
     /// Seed of the cases
     #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
+    /// In how many parts kernels run.
+    #[command(flatten)]
+    pub parts: PartsArgs,
     /// A program in the place of engines.
     #[command(flatten)]
     pub command: CommandArgs,
@@ -182,6 +186,8 @@ pub struct FuzzPlan {
     pub command: Option<CommandPlan>,
     /// What each engine's process is granted.
     pub limits: Limits,
+    /// In how many parts kernels run.
+    pub parts: PartsArgs,
 }
 
 impl FuzzArgs {
@@ -221,6 +227,9 @@ impl FuzzArgs {
             && let Some(why) = refused
         {
             return Err(CliError::new(format!("--shard: {why}")));
+        }
+        if self.shard != Shard::WHOLE && self.parts.parts.is_some() {
+            return Err(CliError::new("--shard: the result does not say --parts, leave it out"));
         }
         let engines = [
             ("--engine", !self.engine.is_empty()),
@@ -265,6 +274,7 @@ impl FuzzArgs {
             detail: self.shown.detail(),
             command,
             limits,
+            parts: self.parts,
         })
     }
 }
@@ -306,6 +316,7 @@ pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError>
         run.about.insert(0, command.to_string());
         run.not_judged.extend(command.not_for.lines());
     }
+    run.about.extend(first.parts.described());
     if interrupt::is_asked() && first.share == Share::Everyone {
         writeln!(
             out,
@@ -325,12 +336,16 @@ fn campaign(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Results, CliError> {
     let program = Program::find().map_err(CliError::of)?;
     let start = |found: &Found| {
         let settings = Setting::all(found.info.lane_width);
-        team(found, (&program, fuzz.limits), settings, fuzz.jobs)
+        let team = team(found, (&program, fuzz.limits), settings, fuzz.jobs)?;
+        Ok(fuzz.parts.contender(team))
     };
     // A driver takes its time to open a device.
     let contenders = fuzz.engines.par_iter().map(start);
     let results = judge(fuzz, contenders.collect::<Result<_, CliError>>()?)?;
     out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
+    if let Some(parts) = fuzz.parts.described() {
+        writeln!(out, "{parts}")?;
+    }
     if fuzz.share == Share::Dealt {
         writeln!(out, "dealt: each case was run by one engine")?;
     }

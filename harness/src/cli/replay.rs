@@ -15,6 +15,7 @@ use super::contract::Promise;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
 use super::output::OutputArgs;
+use super::parts::PartsArgs;
 use super::wgsl::Started;
 use super::{paths, replay_trace};
 use crate::emulated::Recording;
@@ -210,7 +211,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     }
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);
-    let noted = Noted::new(&notes)?;
+    let (noted, parts) = (Noted::new(&notes)?, PartsArgs::of_notes(&notes)?);
     let contenders = recorded
         .engines(plan)?
         .iter()
@@ -218,7 +219,8 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
             None => recorded.contender(found, granted),
             Some(noted) => recorded.repeated(found, granted, noted, &case),
         })
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|contender| Ok(parts.contender(contender?)))
+        .collect::<Result<Vec<_>, CliError>>()?;
     if contenders.is_empty() {
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
     }
@@ -289,6 +291,7 @@ impl Recorded {
         let case = promise.contract.case(case).map_err(CliError::of)?;
         let mut started = command.start()?;
         let contender = started.contender(promise, repeats);
+        let contender = PartsArgs::of_notes(recorded.1)?.contender(contender);
         let item = [(case, self.camera)].into_iter();
         let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is));
         let mut reports = reports.map_err(CliError::of)?;

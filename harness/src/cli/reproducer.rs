@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::CliError;
 use super::expect;
+use super::parts::PartsArgs;
 use crate::emulated;
 use crate::user_kernel::UserKernel;
 use splatcheck_judge::campaign::{EngineReport, Finding};
@@ -17,6 +18,8 @@ pub struct Reproducers {
     folder: PathBuf,
     /// The command.
     found_by: &'static str,
+    /// In how many parts the kernels ran.
+    parts: PartsArgs,
 }
 
 impl Reproducers {
@@ -38,7 +41,13 @@ impl Reproducers {
             let cannot = |error| CliError::caused("--out", error);
             set_aside(folder, found_by).map_err(cannot)?;
         }
-        Ok(Self { folder: folder.to_owned(), found_by })
+        Ok(Self { folder: folder.to_owned(), found_by, parts: PartsArgs::default() })
+    }
+
+    /// The same of kernels that ran in parts.
+    #[must_use]
+    pub(super) fn in_parts(self, parts: PartsArgs) -> Self {
+        Self { parts, ..self }
     }
 
     /// Writes a finding's case with all that `replay` needs; returns its path. What failed on the
@@ -54,6 +63,9 @@ impl Reproducers {
         let mut notes = Notes::new();
         if let Some(repeated) = expect::notes(finding, kernel) {
             notes.extend(repeated);
+        } else if self.parts.parts.is_some() {
+            // A recording is of one run.
+            notes.extend(self.parts.notes());
         } else if finding.emulation.is_some() {
             match emulated::record(finding, kernel) {
                 Ok(recording) => notes.extend(recording.notes()),
@@ -69,7 +81,7 @@ impl Reproducers {
     /// # Errors
     /// The folder or the file cannot be written.
     pub(super) fn write_case(&self, finding: &Finding, notes: Notes) -> Result<String, CliError> {
-        let Self { folder, found_by } = self;
+        let Self { folder, found_by, .. } = self;
         std::fs::create_dir_all(folder).map_err(|error| {
             CliError::caused(format!("cannot make the folder {}", folder.display()), error)
         })?;

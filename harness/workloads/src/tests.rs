@@ -1,6 +1,7 @@
 //! What every workload must be for campaigns to draw from it.
 
 mod coverage;
+mod parts;
 pub(crate) mod traffic;
 
 use super::*;

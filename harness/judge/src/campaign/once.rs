@@ -1,6 +1,6 @@
 //! One run: a job under one setting.
 
-use super::run_stage::{Runs, tallies};
+use super::run_stage::{Runs, added_as, tallies};
 use crate::judge::{Arithmetic, judge, judge_where_differs};
 use crate::verdict::Tally;
 use crate::workload::Job;
@@ -58,7 +58,7 @@ pub fn judged(
     from: Option<&Tensors>,
 ) -> Result<Tally, EngineError> {
     let expectation = &*job.expectation_of(Arithmetic::of(engine.info()), outputs);
-    let run = (setting, engine.info().lane_width);
+    let run = (added_as(engine, job.stage, setting), engine.info().lane_width);
     let tally = match from {
         Some(from) => {
             judge_where_differs(&job.stage, &job.sizes, expectation, [outputs, from], run)

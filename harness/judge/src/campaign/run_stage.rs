@@ -14,6 +14,15 @@ pub struct Runs<'j> {
     pub settings: Vec<Option<Setting>>,
 }
 
+/// The setting whose order of additions bounds a run's sums: `None`, which is any order, where parts are added up.
+pub(super) fn added_as(
+    engine: &dyn Engine,
+    stage: Stage,
+    setting: Option<Setting>,
+) -> Option<Setting> {
+    setting.filter(|_| engine.parts(stage) == 1)
+}
+
 /// Runs all jobs, which are of that stage, under their settings and judges them: `[job][setting]`.
 ///
 /// # Errors
@@ -41,8 +50,8 @@ pub fn tallies(
     let judged = |(runs, outputs): (&Runs<'_>, &Vec<_>)| {
         let Runs { job, settings } = runs;
         let one = |(&setting, outputs)| {
-            let (run, expectation) =
-                ((setting, info.lane_width), job.expectation_of(arithmetic, outputs));
+            let expectation = job.expectation_of(arithmetic, outputs);
+            let run = (added_as(&*engine, stage, setting), info.lane_width);
             judge(&stage, &job.sizes, &expectation, outputs, run).map_err(EngineError::output)
         };
         settings.iter().zip(outputs).map(one).collect()

@@ -15,6 +15,7 @@ use crate::cli::expect::ExpectArgs;
 use crate::cli::gate::{GateArgs, GatePlan};
 use crate::cli::options::{ConventionName, SceneArgs, Subject, Workloads, parse_workloads, under};
 use crate::cli::output::OutputArgs;
+use crate::cli::parts::PartsArgs;
 use crate::cli::paths;
 use crate::cli::schedule::ScheduleArgs;
 use splatcheck_judge::campaign::Chain;
@@ -75,6 +76,9 @@ pub struct JudgedOn {
     /// What is demanded besides the bounds.
     #[command(flatten)]
     pub expect: ExpectArgs,
+    /// In how many parts kernels run.
+    #[command(flatten)]
+    pub parts: PartsArgs,
     /// Draw the cases of this workload: splat, scatter, grid or all [default: that of the program; without one all,
     /// of splats the most cases; splat with a corpus or a convention]
     #[arg(long, value_name = "NAME", value_parser = parse_workloads)]
@@ -140,6 +144,8 @@ pub struct CheckPlan {
     pub detail: Detail,
     /// How often every run is made, where equal bits are demanded.
     pub repeats: Option<Repeats>,
+    /// In how many parts kernels run.
+    pub parts: PartsArgs,
     /// Whose forward pass backward stages go on from.
     pub chain: Chain,
     /// The program that is judged in the place of engines.
@@ -262,6 +268,11 @@ impl SelfCheckArgs {
 impl JudgedOn {
     /// The plan that nothing judges yet.
     fn resolve(self, workload: &Arc<dyn Workload>, cases: u32) -> Result<CheckPlan, CliError> {
+        if self.parts.parts.is_some() && self.expect.expect.is_some() {
+            return Err(CliError::new(
+                "--parts: what is added up from parts is not one run, leave out --expect",
+            ));
+        }
         let subject = match (self.scene.resolve()?, self.case) {
             (Some(scene), _) => Subject::Scene(scene),
             (_, Some(case)) => {
@@ -288,6 +299,7 @@ impl JudgedOn {
             gate: self.gate.resolve()?,
             detail: self.shown.detail(),
             repeats: None,
+            parts: self.parts,
             chain: Chain::default(),
             command: None,
             limits: Limits::default(),

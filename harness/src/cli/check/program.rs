@@ -44,6 +44,7 @@ pub(super) fn run(
     let not_compared = command.promise.contract.not_compared();
     let about: Vec<_> = iter::once(command.to_string())
         .chain(plan.repeats.as_ref().map(expect::described))
+        .chain(plan.parts.described())
         .chain(cases.said.notes.iter().cloned())
         .collect();
     let notes = judged.others.into_iter().chain(command.not_for.lines());
@@ -82,6 +83,7 @@ fn judge(
     };
     let promise: &Promise = &command.promise;
     let contender = running.contender(promise, plan.repeats.as_ref());
+    let contender = plan.parts.contender(contender);
     let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match trial {
         Trial::Asked => own.smaller(item, fails),
         Trial::Other | Trial::Cases(_) => as_it_is(item, fails),

@@ -36,6 +36,9 @@ pub(super) fn run(
     command.tell(&mut results.reports);
     out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
     writeln!(out, "\n{command}")?;
+    if let Some(parts) = fuzz.parts.described() {
+        writeln!(out, "{parts}")?;
+    }
     for what in command.promise.contract.not_compared() {
         writeln!(out, "NOT COMPARED: {what}")?;
     }
@@ -53,7 +56,7 @@ fn judge(
     started: &mut Started,
 ) -> Result<Vec<EngineReport>, CliError> {
     let fuzz = watch.fuzz;
-    let contender = started.contender(&command.promise, None);
+    let contender = fuzz.parts.contender(started.contender(&command.promise, None));
     let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match trial {
         Trial::Asked => command.smaller(|fails| fuzz.smaller(item, fails), fails),
         Trial::Other | Trial::Cases(_) => as_it_is(item, fails),

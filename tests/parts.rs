@@ -1,0 +1,80 @@
+//! `--parts K`: gradients are added up from parts, as several GPUs train.
+
+use splatcheck_tests::{root, say};
+use std::fs;
+use std::path::Path;
+
+use super::command::refuses;
+
+/// The oracle's f32 instance as a program.
+fn mirror(defect: &str) -> String {
+    format!("'{}' rasterize_backward {defect}", env!("CARGO_BIN_EXE_splatcheck-mirror"))
+}
+
+const SAID: &str = "gradients added up from 3 parts; bounds for sums in any order";
+
+#[test]
+fn right_kernels_of_every_workload_agree_in_parts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["--engine", "emulator", "--parts", "3", "--reduction", "sw-b", "--threshold", "8"];
+    let check = ["self-check", "--workload", "all", "--cases", "4"];
+    let said = say(folder.path(), &[&check[..], &words].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains(SAID), "{said:?}");
+    let said = say(
+        folder.path(),
+        &["fuzz", "--engine", "emulator", "--parts", "3", "--workload", "grid", "--cases", "6"],
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains(SAID), "{said:?}");
+}
+
+/// It does not clear its gradients between parts of a batch: a part is counted twice. No whole run shows it.
+#[test]
+fn a_program_that_counts_parts_twice_is_found_and_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let case = root().join("corpora/splat/checkerboard.toml");
+    let case = case.to_str().expect("a plain name");
+    let keeps = mirror("keeps");
+    let check = |command: &str, more: &[&str]| {
+        say(here, &[&["check", "--command", command, "--case", case], more].concat())
+    };
+    assert_eq!(check(&keeps, &[]).code, Some(0), "whole it is right");
+    let right = check(&mirror(""), &["--parts", "3"]);
+    assert_eq!(right.code, Some(0), "{right:?}");
+    let said = check(&keeps, &["--parts", "3"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains(SAID), "{said:?}");
+    let file = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
+    let file = file.lines().next().expect("its path");
+    for (command, code) in [(keeps, 1), (mirror(""), 0)] {
+        let again = say(here, &["replay", file, "--command", &command]);
+        assert_eq!(again.code, Some(code), "{again:?}");
+    }
+    damaged(here, file);
+}
+
+/// A note that is no number of parts.
+fn damaged(folder: &Path, file: &str) {
+    let bytes = fs::read(folder.join(file)).expect("readable");
+    let (from, to) = (&b"splatcheck.parts\":\"3\""[..], &b"splatcheck.parts\":\"x\""[..]);
+    let at = bytes.windows(from.len()).position(|window| window == from).expect("the note");
+    let bytes = [&bytes[..at], to, &bytes[at + from.len()..]].concat();
+    fs::write(folder.join("bad.safetensors"), bytes).expect("written");
+    let command = mirror("");
+    let words = ["replay", "bad.safetensors", "--command", &command];
+    refuses(folder, &words, &["splatcheck.parts = 'x'", "expected 2 to 64"]);
+}
+
+#[test]
+fn what_cannot_be_done_in_parts_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    refuses(here, &["self-check", "--parts", "1"], &["--parts", "2..=64"]);
+    refuses(here, &["fuzz", "--parts", "65"], &["--parts", "2..=64"]);
+    let words = ["self-check", "--parts", "2", "--expect", "deterministic"];
+    refuses(here, &words, &["--parts", "leave out --expect"]);
+    let words = ["fuzz", "--parts", "2", "--cases", "9", "--shard", "1/3"];
+    refuses(here, &words, &["--shard", "--parts"]);
+}
