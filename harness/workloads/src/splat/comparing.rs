@@ -204,4 +204,29 @@ mod tests {
         let error = as_noted(case, &bad).expect_err("no such output").to_string();
         assert!(error.contains("no stage has an output of that name"), "{error}");
     }
+
+    #[test]
+    fn gradients_by_logits_go_with_the_case_into_the_file_and_back() {
+        let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
+        let case: AnyCase =
+            Arc::new(read_any_case(&corpus.join("tile-corner.toml"), None).expect("a case"));
+        let out = tempfile::tempdir().expect("a folder");
+        let expected = |case: &AnyCase| {
+            let file = out.path().join("case.safetensors");
+            case.write(&file, &Notes::new()).expect("written");
+            let read = crate::read_case(&file).expect("a case");
+            let again = as_noted(read.case, &read.notes).expect("it is noted");
+            [case, &again].map(|case| {
+                let jobs = case.jobs(0).expect("jobs");
+                let all = jobs.iter().filter(|job| Level::of(job.stage) == Some(Level::Raster));
+                let all: Vec<_> = all.map(|job| job.expectation(Arithmetic::Cuda)).collect();
+                assert!(!all.is_empty(), "the stage");
+                format!("{all:?}")
+            })
+        };
+        let [plain, plain_again] = expected(&case);
+        let [logits, logits_again] = expected(&by_logits(case));
+        assert_eq!((&plain, &logits), (&plain_again, &logits_again), "what is read is the same");
+        assert_ne!(plain, logits, "by opacities, and by their logits");
+    }
 }
