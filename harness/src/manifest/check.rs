@@ -347,8 +347,15 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// No output lies in two buffers, or begins in two ways.
+    /// No output lies in two buffers, or begins in two ways; of gradients by opacities and by logits there is one.
     fn outputs(&self, manifest: &Manifest) -> Result<(), Problem> {
+        let by = |tensor| manifest.arrays().find(|(_, array)| array.holds(tensor));
+        if let (Some(_), Some((parameter, _))) = (by(Tensor::VOpacities), by(Tensor::VLogits)) {
+            let advice = "one of them is judged: give the other a buffer of its own, such as zeros";
+            let problem =
+                Problem::new(parameter.place.as_str(), "v_logits beside v_opacities", advice);
+            return Err(problem.at_line(parameter.line));
+        }
         let mut seen: Vec<(&Array, Start, usize)> = Vec::new();
         for parameter in manifest.parameters() {
             let Argument::Output(array, start) = &parameter.argument else { continue };

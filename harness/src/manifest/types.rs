@@ -269,6 +269,11 @@ impl Manifest {
         tensors.filter(|tensor| tensor.port(self.kind).is_some())
     }
 
+    /// Whether its gradients are by the opacities' logits.
+    fn is_by_logits(&self) -> bool {
+        self.arrays().any(|(_, array)| array.holds(Tensor::VLogits))
+    }
+
     /// Why its outputs cannot be judged: one that no parameter holds, or only in part. Of the backward
     /// rasterization all are needed; kernels of the other stages differ in what they return.
     #[must_use]
@@ -277,7 +282,11 @@ impl Manifest {
         let advice = "name it (tensor or fields), or run with --observe-only, without an oracle";
         let missing = |tensor: Tensor| Problem::new(tensor.name(), "held by no parameter", advice);
         if self.kind == KernelKind::RasterizeBackward {
-            return not_held(arrays(), &Tensor::OUTPUTS).map(missing);
+            let by = |tensor| match tensor {
+                Tensor::VOpacities if self.is_by_logits() => Tensor::VLogits,
+                other => other,
+            };
+            return not_held(arrays(), &Tensor::OUTPUTS.map(by)).map(missing);
         }
         if self.written().next().is_none() {
             let outputs = self.stage(Formulation::STANDARD).spec().outputs;
@@ -325,6 +334,7 @@ impl Manifest {
         let reach = if self.kind.projects() { Reach::All } else { Reach::Raster };
         let ruled = self.rules.applied_to(case, reach);
         Ok(match self.kind.has_formulations() {
+            true if self.is_by_logits() => comparing::by_logits(judged_in(&ruled, formulation)?),
             true => judged_in(&ruled, formulation)?,
             false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
         })

@@ -84,11 +84,6 @@ impl Check<'_> {
         let usage = written.role.as_ref().map(|_| Use::Write);
         let Some(mut array) = written.array().array(self.kind, usage, at)? else { return Ok(None) };
         array.meaning.wide = self.wide(written, &array, at)?;
-        if array.holds(Tensor::VLogits) {
-            let advice = "only programs and Python are judged by logits: name v_opacities, or launch \
-                          a kernel that is by opacities";
-            return Err(at.problem("v_logits", advice));
-        }
         let is_output = array.is_written();
         let at = at.key("role");
         match (is_output, written.role.as_deref()) {

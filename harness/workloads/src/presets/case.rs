@@ -3,6 +3,7 @@
 
 use super::Preset;
 use crate::layout::{KernelKind, Tensor};
+use crate::splat::comparing::expected_by_logits;
 use crate::splat::level::Level;
 use crate::splat::on_image::{self, Kernel};
 use crate::splat::splat_case;
@@ -11,7 +12,6 @@ use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Stage, Tensors};
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::InputError;
-use splatcheck_judge::judge::{Expectation, OutputBound};
 use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes};
 use std::any::Any;
 use std::path::Path;
@@ -80,7 +80,7 @@ impl Case for OfPreset {
                 && self.preset.interface(level).is_ok_and(|arrays| arrays.has(Tensor::VLogits))
         };
         let judged = |job: Job| match Level::of(job.stage).is_some_and(has_logits) {
-            true => job.expecting(by_logits),
+            true => job.expecting(expected_by_logits),
             false => job,
         };
         Ok(jobs.into_iter().map(judged).collect())
@@ -124,20 +124,4 @@ impl Case for OfPreset {
     fn as_any(&self) -> &dyn Any {
         self.case.as_any()
     }
-}
-
-/// What is expected of a raster job, with the gradients by opacities made those by their logits.
-fn by_logits(inputs: &Tensors, mut expectation: Expectation) -> Expectation {
-    let opacities = inputs.f32("opacities").unwrap_or_default();
-    for rows in &mut expectation.rows {
-        let terms = rows.terms.as_ref();
-        let count = |row: usize| terms.map_or(1, |terms| terms.summation(row, None, 1).terms);
-        for output in rows.outputs.iter_mut().filter(|output| output.name == "v_opacities") {
-            let OutputBound::Sum(elements) = &mut output.bound else { continue };
-            for (row, (element, &opacity)) in elements.iter_mut().zip(opacities).enumerate() {
-                *element = element.by_logit(opacity, count(row), &expectation.model);
-            }
-        }
-    }
-    expectation
 }

@@ -1,4 +1,5 @@
-//! A case of which some outputs are not compared, because the kernel does not return them.
+//! A case of which some outputs are not compared, because the kernel does not return them, or are compared as
+//! something else.
 //!
 //! Which they are goes with the case, so that a failing case is made small, written and replayed with the
 //! same outputs.
@@ -12,26 +13,38 @@ use splatcheck_gpu::{Stage, Tensors};
 
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::{InputError, Problem};
+use splatcheck_judge::judge::{Expectation, OutputBound};
 use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 
-/// The key of the note, behind [`NOTE_PREFIX`], that names a reproducer's outputs.
-const NOTE: &str = "left_out";
+use super::level::Level;
+
+/// The keys of the notes, behind [`NOTE_PREFIX`], that say what a reproducer's kernel returns.
+const LEFT_OUT: &str = "left_out";
+const LOGITS: &str = "gradients_of_logits";
 
 /// The case without these outputs of its stages; the case itself where there are none.
 #[must_use]
 pub fn without(case: AnyCase, left_out: &[&'static str]) -> AnyCase {
-    if left_out.is_empty() {
-        return case;
+    match left_out {
+        [] => case,
+        names => Arc::new(Compared { case, how: How::Without(names.to_vec()) }),
     }
-    Arc::new(Without { case, left_out: left_out.to_vec() })
 }
 
-/// A reproducer's case without the outputs that its notes name.
+/// The case whose backward rasterization returns the gradients by the opacities' logits.
+#[must_use]
+pub fn by_logits(case: AnyCase) -> AnyCase {
+    Arc::new(Compared { case, how: How::ByLogits })
+}
+
+/// A reproducer's case with what its notes say of the outputs.
 ///
 /// # Errors
 /// The note names an output that no stage has.
 pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
-    let key = format!("{NOTE_PREFIX}{NOTE}");
+    let note = |name: &str| format!("{NOTE_PREFIX}{name}");
+    let case = if notes.contains_key(&note(LOGITS)) { by_logits(case) } else { case };
+    let key = note(LEFT_OUT);
     let Some(names) = notes.get(&key) else { return Ok(case) };
     let known = |name: &str| {
         let mut ports = Stage::all().flat_map(|stage| stage.spec().outputs);
@@ -43,13 +56,59 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
     Ok(without(case, &all.collect::<Result<Vec<_>, _>>()?))
 }
 
-#[derive(Clone, Debug)]
-struct Without {
-    case: AnyCase,
-    left_out: Vec<&'static str>,
+/// What is expected of a raster job, with the gradients by opacities made those by their logits.
+pub(crate) fn expected_by_logits(inputs: &Tensors, mut expectation: Expectation) -> Expectation {
+    let opacities = inputs.f32("opacities").unwrap_or_default();
+    for rows in &mut expectation.rows {
+        let terms = rows.terms.as_ref();
+        let count = |row: usize| terms.map_or(1, |terms| terms.summation(row, None, 1).terms);
+        for output in rows.outputs.iter_mut().filter(|output| output.name == "v_opacities") {
+            let OutputBound::Sum(elements) = &mut output.bound else { continue };
+            for (row, (element, &opacity)) in elements.iter_mut().zip(opacities).enumerate() {
+                *element = element.by_logit(opacity, count(row), &expectation.model);
+            }
+        }
+    }
+    expectation
 }
 
-impl Case for Without {
+/// In which way the outputs are compared.
+#[derive(Clone, Debug)]
+enum How {
+    /// These are not.
+    Without(Vec<&'static str>),
+    /// The gradients by opacities are those by their logits.
+    ByLogits,
+}
+
+#[derive(Clone, Debug)]
+struct Compared {
+    case: AnyCase,
+    how: How,
+}
+
+impl Compared {
+    /// Another case in the same way.
+    fn with(&self, case: AnyCase) -> AnyCase {
+        Arc::new(Self { case, how: self.how.clone() })
+    }
+
+    /// A job in that way.
+    fn job(&self, job: Job) -> Job {
+        match &self.how {
+            How::Without(left_out) => {
+                let left_out = left_out.clone();
+                job.expecting(move |_, all| all.without(&left_out))
+            }
+            How::ByLogits if Level::of(job.stage) == Some(Level::Raster) => {
+                job.expecting(expected_by_logits)
+            }
+            How::ByLogits => job,
+        }
+    }
+}
+
+impl Case for Compared {
     fn name(&self) -> &str {
         self.case.name()
     }
@@ -67,11 +126,7 @@ impl Case for Without {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        let of_some = |job: Job| {
-            let left_out = self.left_out.clone();
-            job.expecting(move |_, all| all.without(&left_out))
-        };
-        Ok(self.case.jobs_of(view, wanted)?.into_iter().map(of_some).collect())
+        Ok(self.case.jobs_of(view, wanted)?.into_iter().map(|job| self.job(job)).collect())
     }
 
     fn views_of(&self, stage: Stage) -> usize {
@@ -91,21 +146,25 @@ impl Case for Without {
     }
 
     fn after(&self, view: usize, outputs: &Tensors) -> Option<AnyCase> {
-        Some(without(self.case.after(view, outputs)?, &self.left_out))
+        Some(self.with(self.case.after(view, outputs)?))
     }
 
     fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
-        without(self.case.renamed(name, id), &self.left_out)
+        self.with(self.case.renamed(name, id))
     }
 
     fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-        let with = |case: &AnyCase| without(Arc::clone(case), &self.left_out);
+        let with = |case: &AnyCase| self.with(Arc::clone(case));
         with(&Arc::clone(&self.case).smaller(&mut |case| fails(&with(case))))
     }
 
     fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
         let mut notes = notes.clone();
-        notes.insert(format!("{NOTE_PREFIX}{NOTE}"), self.left_out.join(","));
+        let (key, value) = match &self.how {
+            How::Without(left_out) => (LEFT_OUT, left_out.join(",")),
+            How::ByLogits => (LOGITS, "true".to_owned()),
+        };
+        notes.insert(format!("{NOTE_PREFIX}{key}"), value);
         self.case.write(path, &notes)
     }
 
@@ -141,8 +200,33 @@ mod tests {
             let expected = job.expectation(Arithmetic::Cuda);
             assert!(expected.names(kept) && !expected.names(left_out), "{stage}");
         }
-        let bad = Notes::from([(format!("{NOTE_PREFIX}{NOTE}"), "mine".to_owned())]);
+        let bad = Notes::from([(format!("{NOTE_PREFIX}{LEFT_OUT}"), "mine".to_owned())]);
         let error = as_noted(case, &bad).expect_err("no such output").to_string();
         assert!(error.contains("no stage has an output of that name"), "{error}");
+    }
+
+    #[test]
+    fn gradients_by_logits_go_with_the_case_into_the_file_and_back() {
+        let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
+        let case: AnyCase =
+            Arc::new(read_any_case(&corpus.join("tile-corner.toml"), None).expect("a case"));
+        let out = tempfile::tempdir().expect("a folder");
+        let expected = |case: &AnyCase| {
+            let file = out.path().join("case.safetensors");
+            case.write(&file, &Notes::new()).expect("written");
+            let read = crate::read_case(&file).expect("a case");
+            let again = as_noted(read.case, &read.notes).expect("it is noted");
+            [case, &again].map(|case| {
+                let jobs = case.jobs(0).expect("jobs");
+                let all = jobs.iter().filter(|job| Level::of(job.stage) == Some(Level::Raster));
+                let all: Vec<_> = all.map(|job| job.expectation(Arithmetic::Cuda)).collect();
+                assert!(!all.is_empty(), "the stage");
+                format!("{all:?}")
+            })
+        };
+        let [plain, plain_again] = expected(&case);
+        let [logits, logits_again] = expected(&by_logits(case));
+        assert_eq!((&plain, &logits), (&plain_again, &logits_again), "what is read is the same");
+        assert_ne!(plain, logits, "by opacities, and by their logits");
     }
 }
