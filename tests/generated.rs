@@ -392,7 +392,7 @@ fn what_cannot_be_generated_is_refused_with_the_reason() {
     refused(&good, &["--generate", "5", "--engine", "lavapipe"], &["--engine lavapipe", engines]);
     let own_on =
         ["--generate", "5", "--ptx", "k.ptx", "--kernel", "k", "--engine", "wgsl-emulator-8"];
-    refused(&good, &own_on, &["--engine is of splatcheck's own kernels"]);
+    refused(&good, &own_on, &["--engine names subgroups of WGSL, and --ptx is no WGSL"]);
     let nowhere = ["--generate", "5", "--ptx", "nowhere.ptx", "--kernel", "k"];
     refused(&good, &nowhere, &["nowhere.ptx"]);
 }
