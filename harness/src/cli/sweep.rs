@@ -18,6 +18,7 @@ use crate::sweep::records::csv;
 use crate::sweep::{Device, Sweep};
 pub use options::{SweepArgs, SweepPlan};
 use scenes::Scene;
+use splatcheck_judge::campaign::merge::add_report;
 use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, as_it_is, run as run_campaign};
 pub use splatcheck_judge::engines::{EngineProcess, Found, Lent, Limits, Program};
 use splatcheck_judge::gate::Evidence;
@@ -121,8 +122,31 @@ fn on_engine(
     Ok(())
 }
 
-/// One campaign: the scene's backward stage under all settings.
+/// Settings of one request to an emulator: after Ctrl-C it is waited for, and each takes a second or more.
+const AT_ONCE: usize = 8;
+
+/// The scene's backward stage under all settings, fewer where Ctrl-C comes in between.
 fn judged(
+    found: &Found,
+    engine: &mut EngineProcess,
+    scene: &Scene,
+    settings: &[Setting],
+    bar: &ProgressBar,
+) -> Result<EngineReport, CliError> {
+    let at_once = if found.emulation().is_some() { AT_ONCE } else { settings.len().max(1) };
+    let mut reports = Vec::new();
+    for settings in settings.chunks(at_once) {
+        if !reports.is_empty() && interrupt::is_asked() {
+            break;
+        }
+        add_report(&mut reports, of_settings(found, engine, scene, settings, bar)?);
+    }
+    let none = || CliError::new(format!("engine {} gave no report", found.spec.id()));
+    reports.pop().ok_or_else(none)
+}
+
+/// One campaign.
+fn of_settings(
     found: &Found,
     engine: &mut EngineProcess,
     scene: &Scene,
