@@ -2,25 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::engine::FloatAtomics;
 use crate::mutation::Edit;
-
-/// One adapter of this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AdapterSummary {
-    /// The adapter's own name.
-    pub name: String,
-    /// Driver name and version, as the driver tells them.
-    pub driver: String,
-    /// Graphics interface ("vulkan", "metal", ...).
-    pub backend: String,
-    /// What kind of device it is ("Cpu", "Other", ...), in the words of wgpu's `DeviceType`.
-    pub device_type: String,
-    /// How gradients would be added to memory.
-    pub float_atomics: FloatAtomics,
-    /// What the kernels need and the adapter lacks; empty if it can be opened.
-    pub missing: Vec<String>,
-}
 
 /// Which adapter to open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +10,7 @@ pub enum AdapterChoice {
     /// The first one that lacks nothing.
     #[default]
     First,
-    /// The one at this place in [`WgpuEngine::enumerate`](crate::WgpuEngine::enumerate).
+    /// The one at this place in the engine's list of adapters, `WgpuEngine::enumerate`.
     Index(usize),
     /// The first one whose name or driver contains this text, in upper or lower case.
     Name(String),

@@ -39,7 +39,7 @@ pub mod wgpu;
 pub mod wgsl;
 
 pub use self::wgpu::WgpuEngine;
-pub use adapter::{AdapterChoice, AdapterSummary, Options};
+pub use adapter::{AdapterChoice, Options};
 pub use cuda::CudaEngine;
 pub use emulator::EmulatorEngine;
 pub use engine::{

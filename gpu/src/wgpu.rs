@@ -28,7 +28,9 @@ mod timing;
 #[cfg(test)]
 mod tests;
 
-use crate::adapter::{AdapterChoice, AdapterSummary, Options};
+pub use adapter::AdapterSummary;
+
+use crate::adapter::{AdapterChoice, Options};
 use crate::engine::{
     Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, Support, Work, no_panic,
 };
@@ -60,7 +62,7 @@ pub struct WgpuEngine {
 }
 
 impl WgpuEngine {
-    /// Whether this build has them.
+    /// Whether this build has the drivers of wgpu.
     pub const BUILT_IN: bool = true;
 
     /// Every adapter the environment offers, usable or not, in the order of

@@ -1,6 +1,6 @@
 //! In the place of the engine over drivers, in a build without the feature `wgpu`: there is none.
 
-use crate::adapter::{AdapterChoice, AdapterSummary, Options};
+use crate::adapter::{AdapterChoice, Options};
 use crate::engine::{DeviceInfo, Engine, EngineError, Work};
 use crate::stages::Stage;
 use crate::tensor::Tensors;
@@ -12,14 +12,8 @@ use crate::wgsl::run::ForeignRun;
 pub enum WgpuEngine {}
 
 impl WgpuEngine {
-    /// Whether this build has them.
+    /// Whether this build has the drivers of wgpu.
     pub const BUILT_IN: bool = false;
-
-    /// No adapter.
-    #[must_use]
-    pub fn enumerate() -> Vec<AdapterSummary> {
-        Vec::new()
-    }
 
     /// Opens none.
     ///

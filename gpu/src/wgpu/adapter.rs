@@ -5,10 +5,27 @@ use wgpu::{
 };
 
 use super::device::Gpu;
-use crate::adapter::{AdapterChoice, AdapterSummary, Options};
+use crate::adapter::{AdapterChoice, Options};
 use crate::engine::{EngineError, FloatAtomics};
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
+
+/// One adapter of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterSummary {
+    /// The adapter's own name.
+    pub name: String,
+    /// Driver name and version, as the driver tells them.
+    pub driver: String,
+    /// Graphics interface ("vulkan", "metal", ...).
+    pub backend: String,
+    /// What kind of device it is ("Cpu", "Other", ...), in the words of [`wgpu::DeviceType`].
+    pub device_type: String,
+    /// How gradients would be added to memory.
+    pub float_atomics: FloatAtomics,
+    /// What the kernels need and the adapter lacks; empty if it can be opened.
+    pub missing: Vec<String>,
+}
 
 /// An opened adapter, not yet measured.
 pub(super) struct Opened {
