@@ -91,6 +91,13 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// What was looked for and not found.
+    #[must_use]
+    pub fn not_found(candidate: &str, reason: impl Into<String>, advice: Option<&str>) -> Self {
+        let (candidate, advice) = (candidate.to_owned(), advice.map(str::to_owned));
+        Self { candidate, reason: reason.into(), advice, lost: false, promised: false }
+    }
+
     /// Whether it was asked for, so that without it something is not exercised: what the command promises,
     /// and what is there. A driver's file without a device, or CUDA on a machine that has none, was looked
     /// for and not found.
@@ -278,18 +285,12 @@ pub fn try_all(
     for (i, result) in results {
         let result = result.and_then(|found| match duplicate(&discovery.found, &found) {
             None => Ok(found),
-            Some(earlier) => Err(Missing {
-                candidate: candidates[i].name.clone(),
-                reason: format!(
-                    "the same as {}: {} with warp size {}",
-                    earlier.spec.id(),
-                    found.info.adapter,
-                    found.info.lane_width
-                ),
-                advice: None,
-                lost: false,
-                promised: false,
-            }),
+            Some(earlier) => {
+                let (id, adapter) = (earlier.spec.id(), &found.info.adapter);
+                let width = found.info.lane_width;
+                let reason = format!("the same as {id}: {adapter} with warp size {width}");
+                Err(Missing::not_found(&candidates[i].name, reason, None))
+            }
         });
         match result {
             Ok(found) => discovery.found.push(found),
@@ -310,13 +311,7 @@ fn duplicate<'a>(earlier: &'a [Found], found: &Found) -> Option<&'a Found> {
 }
 
 fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<Found, Missing> {
-    let missing = |reason: String, advice: Option<&str>| Missing {
-        candidate: candidate.name.clone(),
-        reason,
-        advice: advice.map(str::to_owned),
-        lost: false,
-        promised: false,
-    };
+    let missing = |reason: String, advice| Missing::not_found(&candidate.name, reason, advice);
     let lost = |reason: String| Missing { lost: true, ..missing(reason, None) };
     if let Some(reason) = &candidate.broken {
         return Err(missing(reason.clone(), None));

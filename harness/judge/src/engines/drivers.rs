@@ -165,13 +165,11 @@ pub fn default_candidate() -> Candidate {
 /// What a build without wgpu says of all drivers that it would try.
 #[must_use]
 pub fn without_wgpu() -> Missing {
-    Missing {
-        candidate: "drivers of Vulkan, Metal and Direct3D 12".into(),
-        reason: "this build of splatcheck is without wgpu".into(),
-        advice: Some("build it with the feature wgpu, as the program has it by default".into()),
-        lost: false,
-        promised: false,
-    }
+    Missing::not_found(
+        "drivers of Vulkan, Metal and Direct3D 12",
+        "this build of splatcheck is without wgpu",
+        Some("build it with the feature wgpu, as the program has it by default"),
+    )
 }
 
 /// The engines over NVIDIA's CUDA driver. Whether there is one is found out by trying, since a child
@@ -223,13 +221,7 @@ fn absent(files: &[PathBuf]) -> Vec<Missing> {
     SET_UP
         .into_iter()
         .filter(|(family, ..)| !files.iter().any(|path| family_of(path) == *family))
-        .map(|(_, name, advice)| Missing {
-            candidate: name.into(),
-            reason: "not installed".into(),
-            advice: Some(advice.into()),
-            lost: false,
-            promised: false,
-        })
+        .map(|(_, name, advice)| Missing::not_found(name, "not installed", Some(advice)))
         .collect()
 }
 
