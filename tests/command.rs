@@ -1,6 +1,6 @@
 //! The command line as its users meet it: exit codes, messages, files.
 
-use splatcheck_tests::{has_engine, root, say, splatcheck, trained_scenes};
+use splatcheck_tests::{has_engine, own_kernel, root, say, splatcheck, trained_scenes};
 use splatcheck_workloads::splat::files::{case_file, corpus};
 use std::collections::BTreeMap;
 use std::fs;
@@ -255,9 +255,7 @@ fn a_quiet_campaign_says_nothing_of_its_progress() {
 /// The report says what must be known; a log is for those who ask for it, and its colours for terminals.
 #[test]
 fn there_is_no_log_unless_it_is_asked_for() {
-    let kernels = root().join("gpu/tests/kernels");
-    let [ptx, manifest] = ["gsplat_backward_racy.ptx", "gsplat_backward.toml"]
-        .map(|name| kernels.join(name).display().to_string());
+    let [ptx, manifest] = ["gsplat_backward_racy.ptx", "gsplat_backward.toml"].map(own_kernel);
     let case = root().join("corpora/splat/large-over-many-tiles.toml").display().to_string();
     let args = ["ptx", &ptx, "--manifest", &manifest, "--case", &case, "--schedule", "random"];
     let logged = |more: &[&str], variable: Option<(&str, &str)>| {

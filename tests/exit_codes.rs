@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use splatcheck_tests::{Said, root, say, splatcheck, text};
+use splatcheck_tests::{Said, own_kernel, root, say, splatcheck, text};
 
 /// No Vulkan driver.
 const NO_DRIVERS: [(&str, &str); 2] =
@@ -110,15 +110,13 @@ fn what_no_engine_can_run_is_told_once_and_is_not_in_the_plan() {
 #[test]
 fn a_right_kernel_passes_the_gate_of_its_own_stage() {
     let folder = tempfile::tempdir().expect("a folder");
-    let kernels = root().join("gpu/tests/kernels");
-    let file = |name: &str| kernels.join(name).display().to_string();
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
     let gate = ["--case", &case, "--fail-on", "inconclusive,not-exercised"];
-    let [ptx, manifest] = ["gsplat_backward.ptx", "gsplat_backward.toml"].map(file);
+    let [ptx, manifest] = ["gsplat_backward.ptx", "gsplat_backward.toml"].map(own_kernel);
     let said = say(folder.path(), &[&["ptx", &ptx, "--manifest", &manifest], &gate[..]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     if has_drivers("the gate of WGSL") {
-        let [wgsl, manifest] = ["packed_backward.wgsl", "packed_backward.toml"].map(file);
+        let [wgsl, manifest] = ["packed_backward.wgsl", "packed_backward.toml"].map(own_kernel);
         let words = ["wgsl", &wgsl, "--manifest", &manifest, "--engine", "lavapipe-8"];
         let said = say(folder.path(), &[&words[..], &gate].concat());
         assert_eq!(said.code, Some(0), "{said:?}");
@@ -129,9 +127,7 @@ fn a_right_kernel_passes_the_gate_of_its_own_stage() {
 #[test]
 fn zeros_that_nothing_adds_to_are_no_agreement() {
     let folder = tempfile::tempdir().expect("a folder");
-    let read = |name: &str| {
-        fs::read_to_string(root().join("gpu/tests/kernels").join(name)).expect("a text")
-    };
+    let read = |name: &str| fs::read_to_string(own_kernel(name)).expect("a text");
     let ptx = read("gsplat_backward.ptx");
     let (head, _) = ptx.split_once("\n{\n").expect("a body");
     let entry = head.rfind(".weak .entry").expect("an entry point");
@@ -163,8 +159,7 @@ fn zeros_that_nothing_adds_to_are_no_agreement() {
 #[test]
 fn a_watched_kernel_agrees_with_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| root().join("gpu/tests/kernels").join(name).display().to_string();
-    let [ptx, manifest] = ["gsplat_backward.ptx", "gsplat_backward.toml"].map(file);
+    let [ptx, manifest] = ["gsplat_backward.ptx", "gsplat_backward.toml"].map(own_kernel);
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
     let words = ["ptx", &ptx, "--manifest", &manifest, "--case", &case, "--observe-only"];
     let files = ["--json", "run.json", "--junit", "run.xml", "--step-summary", "page.md"];

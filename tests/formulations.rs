@@ -1,13 +1,9 @@
 //! `splatcheck ptx --formulation`: kernels of other people's expressions, each judged by its own bounds
 //! and given its own arrays; and `splatcheck formulations`.
 
-use splatcheck_tests::{Said, compiled, root, say};
+use splatcheck_tests::{Said, compiled, own_kernel, path, say};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-fn path(below: &str) -> String {
-    root().join(below).to_str().expect("a plain name").to_owned()
-}
 
 /// Judges an entry point of a file on a scene of the corpus.
 fn judge_entry(folder: &Path, file: &str, entry: &str, scene: &str, more: &[&str]) -> Said {
@@ -17,7 +13,7 @@ fn judge_entry(folder: &Path, file: &str, entry: &str, scene: &str, more: &[&str
 
 /// Judges a kernel of `gpu/tests/kernels`.
 fn judge(folder: &Path, kernel: &str, scene: &str, more: &[&str]) -> Said {
-    let file = path(&format!("gpu/tests/kernels/{kernel}.ptx"));
+    let file = own_kernel(&format!("{kernel}.ptx"));
     judge_entry(folder, &file, "own_backward", scene, more)
 }
 

@@ -9,7 +9,7 @@ use splatcheck::mutants::generated::sample::Drawn;
 use splatcheck::mutants::generated::{Fate, Record, Source, sample, subjects};
 use splatcheck_emulator::mutate::Mutation;
 use splatcheck_judge::workload::AnyCase;
-use splatcheck_tests::{Said, corpus, root, say};
+use splatcheck_tests::{Said, corpus, own_kernel, path, root, say};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -89,10 +89,6 @@ fn a_mutant_of_one_launch_leaves_the_other_as_it_is() {
     assert!(matches!(records[1].fate, Fate::Survived { .. }), "{records:?}");
 }
 
-fn path(below: &str) -> String {
-    root().join(below).to_str().expect("a plain name").to_owned()
-}
-
 /// Makes mutants of a user's kernel on a scene of the corpus.
 fn own(folder: &Path, file: &str, kernel: &str, scene: &str, more: &[&str]) -> Said {
     let case = path(&format!("corpora/splat/{scene}.toml"));
@@ -133,7 +129,7 @@ fn kernels_in_wgsl_are_changed_too() {
 #[test]
 fn a_users_own_kernel_in_wgsl_is_changed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let kernel = |name: &str| path(&format!("gpu/tests/kernels/{name}"));
+    let kernel = |name: &str| own_kernel(name);
     let (program, manifest) = (kernel("packed_backward.wgsl"), kernel("packed_backward.toml"));
     let case = path("corpora/splat/two-cameras.toml");
     let made = |program: &str, more: &[&str]| {
@@ -174,7 +170,7 @@ fn a_users_own_kernel_in_wgsl_is_changed() {
 #[test]
 fn a_kernel_of_a_users_own_is_changed_and_its_survivors_are_listed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = path("gpu/tests/kernels/own_backward.ptx");
+    let file = own_kernel("own_backward.ptx");
     let more = ["--generate", "60", "--seed", "1", "--out", "found"];
     let said = own(folder.path(), &file, "own_backward", "tile-corner", &more);
     assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
@@ -207,7 +203,7 @@ fn a_kernel_of_a_users_own_is_changed_and_its_survivors_are_listed() {
 fn lines_of_cuda_are_those_of_the_modules_line_information() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let text = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let text = fs::read_to_string(own_kernel("own_backward.ptx")).expect("readable");
     let placed = text.replacen("\tmov.b64", "\t.loc\t1 2 0\n\tmov.b64", 1);
     assert_ne!(placed, text, "the kernel has a line");
     fs::write(here.join("mine.cu"), "// mine\n    my_own_line();\n").expect("written");
@@ -230,7 +226,7 @@ fn mutants_of_a_kernel_that_is_wrong_itself_are_not_made() {
         assert!(said.out.contains(words), "no '{words}': {said:?}");
         assert!(!said.out.contains("score"), "no mutant was run: {said:?}");
     };
-    let kernel = |name: &str| path(&format!("gpu/tests/kernels/own_backward{name}.ptx"));
+    let kernel = |name: &str| own_kernel(&format!("own_backward{name}.ptx"));
     let more = ["--generate", "5"];
     told(&own(here, &kernel("_broken"), "own_backward", "tile-corner", &more), "oracle");
     told(
@@ -255,14 +251,14 @@ fn own_with(folder: &Path, [file, manifest]: [&str; 2], scene: &str, more: &[&st
 #[test]
 fn a_manifest_of_our_own_parameters_gives_the_same_mutants() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = path("gpu/tests/kernels/own_backward.ptx");
+    let file = own_kernel("own_backward.ptx");
     let more = ["--generate", "80", "--seed", "2"];
     let told = |said: Said| {
         assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
         let (same, time) = said.out.rsplit_once("\n80 of ").expect("the last line");
         (same.to_owned(), time.split(" in ").next().map(str::to_owned))
     };
-    let manifest = path("gpu/tests/kernels/own_backward.toml");
+    let manifest = own_kernel("own_backward.toml");
     let with = own_with(folder.path(), [&file, &manifest], "tile-corner", &more);
     let without = own(folder.path(), &file, "own_backward", "tile-corner", &more);
     assert_eq!(told(with), told(without), "one way to run mutants");
@@ -272,7 +268,7 @@ fn a_manifest_of_our_own_parameters_gives_the_same_mutants() {
 fn kernels_with_manifests_are_changed_whatever_their_stage() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let kernel = |name: &str| path(&format!("gpu/tests/kernels/{name}"));
+    let kernel = |name: &str| own_kernel(name);
     fs::copy(kernel("gsplat_backward.cu"), here.join("gsplat_backward.cu")).expect("copied");
     for (program, manifest, words) in [
         ("gsplat_backward", "gsplat_backward", "rasterize_backward is rasterize_to_pixels_bwd of "),
@@ -307,8 +303,8 @@ fn kernels_with_manifests_are_changed_whatever_their_stage() {
 fn what_is_no_manifest_of_one_launch_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let file = path("gpu/tests/kernels/own_backward.ptx");
-    let manifest = path("gpu/tests/kernels/own_backward.toml");
+    let file = own_kernel("own_backward.ptx");
+    let manifest = own_kernel("own_backward.toml");
     let text = fs::read_to_string(&manifest).expect("readable");
     let (head, rest) = text.split_once("block = ").expect("a block");
     let head = head.replace("kernel = \"own_backward\"\n", "");
@@ -337,7 +333,7 @@ fn what_is_no_manifest_of_one_launch_is_refused() {
 fn what_cannot_be_generated_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let good = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let good = fs::read_to_string(own_kernel("own_backward.ptx")).expect("readable");
     let case = path("corpora/splat/one-pixel.toml");
     let refused = |text: &str, more: &[&str], words: &[&str]| {
         fs::write(here.join("k.ptx"), text).expect("written");

@@ -2,7 +2,7 @@
 //! exits with 130.
 #![cfg(unix)]
 
-use splatcheck_tests::{root, say, splatcheck, text};
+use splatcheck_tests::{own_kernel, path, say, splatcheck, text};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -10,10 +10,6 @@ use std::time::Duration;
 
 /// How long a command works before Ctrl-C comes: enough to begin on a busy machine, far less than it takes.
 const BEFORE: Duration = Duration::from_secs(4);
-
-fn path(below: &str) -> String {
-    root().join(below).display().to_string()
-}
 
 fn interrupt(child: &Child) {
     let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
@@ -57,7 +53,7 @@ fn cases_that_were_judged_are_told_of() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let pair = path("harness/examples/gradcheck/pair.toml");
-    let own = path("gpu/tests/kernels/own_backward.ptx");
+    let own = own_kernel("own_backward.ptx");
     let gradcheck = ["gradcheck", "--manifest", &pair, "--json", "all.json"];
     let said = interrupted(here, &[&gradcheck[..], &["--cases", "1000000"]].concat());
     assert!(said.starts_with("interrupted, agree until then: "), "{said}");

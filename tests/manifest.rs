@@ -1,15 +1,11 @@
 //! `splatcheck ptx --manifest`, as its users meet it: a kernel with another project's parameter list.
 
-use splatcheck_tests::{Said, root, say};
+use splatcheck_tests::{Said, own_kernel, path, say};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn path(below: &str) -> String {
-    root().join(below).to_str().expect("a plain name").to_owned()
-}
-
 fn kernel(name: &str) -> String {
-    path(&format!("gpu/tests/kernels/{name}"))
+    own_kernel(name)
 }
 
 /// Runs a variant of the kernel with gsplat's parameter list under its manifest.
@@ -59,8 +55,7 @@ fn a_preset_of_ones_own_lies_beside_the_manifest_and_in_reproducers() {
     let manifest = fs::read_to_string(kernel("gsplat_backward.toml")).expect("readable");
     let manifest = manifest.replace("preset = \"gsplat-1.5\"", "preset = \"own.toml\"");
     fs::write(here.join("mine/m.toml"), manifest).expect("written");
-    let [racy, case] =
-        [path("gpu/tests/kernels/gsplat_backward_racy.ptx"), case("tile-corner")[1].clone()];
+    let [racy, case] = [own_kernel("gsplat_backward_racy.ptx"), case("tile-corner")[1].clone()];
     let words =
         ["ptx", &racy, "--manifest", "mine/m.toml", "--case", &case, "--observe", "races=off"];
     let said = say(here, &words);
@@ -149,6 +144,9 @@ fn a_race_is_found_with_its_line_and_can_be_left_to_the_judge() {
         said.out.contains("data race in global memory") && said.out.contains(&compiled),
         "{said:?}"
     );
+    let first = format!("a data race on v_colors[0, 0] at gsplat_backward.cu:{line}: kernel");
+    let name = "kernel 'own::rasterize_to_pixels_bwd<3>' line ";
+    assert!(said.out.contains(&first) && said.out.contains(name), "array and line: {said:?}");
     let sarif = fs::read_to_string(folder.path().join("r.sarif")).expect("written");
     assert!(sarif.contains("\"uri\": \"gsplat_backward.cu\""), "{sarif}");
     assert!(sarif.contains(&format!("\"startLine\": {line}")), "{sarif}");

@@ -4,14 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use splatcheck_tests::{Said, has_engine, root, say};
-
-fn path(below: &str) -> String {
-    root().join(below).to_str().expect("a plain name").to_owned()
-}
+use splatcheck_tests::{Said, has_engine, own_kernel, path, say};
 
 fn kernel(name: &str) -> String {
-    path(&format!("gpu/tests/kernels/{name}"))
+    own_kernel(name)
 }
 
 /// A stage's kernel, and what its report says.

@@ -2,18 +2,14 @@
 //! none. A program stands in for nvcc; where there is a real one, that is run too.
 #![cfg(unix)]
 
-use splatcheck_tests::{Said, root, splatcheck, text};
+use splatcheck_tests::{Said, own_kernel, path, splatcheck, text};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn path(below: &str) -> String {
-    root().join(below).display().to_string()
-}
-
 fn kernel(file: &str) -> String {
-    path(&format!("gpu/tests/kernels/{file}"))
+    own_kernel(file)
 }
 
 /// Writes a script that can be run.

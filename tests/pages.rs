@@ -89,7 +89,7 @@ fn shown(block: &Block) -> Vec<(String, Vec<String>)> {
 }
 
 /// A line without what differs from run to run: times, and the spaces of a table that a time makes wider.
-fn plain(line: &str) -> String {
+pub(crate) fn plain(line: &str) -> String {
     let words: Vec<_> = line.split_whitespace().collect();
     let is_time = |at: usize| {
         words.get(at + 1).is_some_and(|unit| unit.trim_end_matches([',', ';', '.']) == "s")

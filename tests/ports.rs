@@ -9,14 +9,10 @@ use splatcheck::kernel::{
     BoxError, GridBackward, ScatterSums, SphericalHarmonics, StageInputs, check,
 };
 use splatcheck_judge::verdict::Verdict;
-use splatcheck_tests::{Said, has_engine, python, root, say};
-
-fn path(below: &str) -> String {
-    root().join(below).to_str().expect("a plain name").to_owned()
-}
+use splatcheck_tests::{Said, has_engine, own_kernel, path, python, say};
 
 fn kernel(name: &str) -> String {
-    path(&format!("gpu/tests/kernels/{name}"))
+    own_kernel(name)
 }
 
 /// A kernel of a stage.

@@ -1,17 +1,13 @@
 //! `splatcheck ptx`, `schedules` and replays on the emulator, as their users meet them.
 
-use splatcheck_tests::{Said, compiled, root, say};
+use splatcheck_tests::{Said, compiled, own_kernel, path, say};
 use splatcheck_workloads::splat::files::case_file;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn path(below: &str) -> String {
-    root().join(below).to_str().expect("a plain name").to_owned()
-}
-
 /// Judges a kernel of `gpu/tests/kernels` on a scene of the corpus.
 fn judge(folder: &Path, kernel: &str, scene: &str, more: &[&str]) -> Said {
-    let file = path(&format!("gpu/tests/kernels/{kernel}.ptx"));
+    let file = own_kernel(&format!("{kernel}.ptx"));
     let case = path(&format!("corpora/splat/{scene}.toml"));
     let words = ["ptx", &file, "--kernel", "own_backward", "--case", &case];
     say(folder, &[&words[..], more].concat())
@@ -211,9 +207,12 @@ fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = judge(folder.path(), "own_backward_racy", "large-over-many-tiles", &[]);
     assert_eq!(said.code, Some(1), "{said:?}");
-    for words in
-        ["kernel 'own_backward' line ", "data race in global memory at ", "lanes 0x", "line "]
-    {
+    for words in [
+        "kernel 'own_backward' line ",
+        "data race in global memory at ",
+        "lanes 0x",
+        "of 'gradients'",
+    ] {
         assert!(said.out.contains(words), "no '{words}': {said:?}");
     }
     let shown: Vec<_> =
@@ -230,7 +229,7 @@ fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
 fn line_information_of_a_users_kernel_is_in_the_finding_and_in_its_replay() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let text = fs::read_to_string(path("gpu/tests/kernels/own_backward_racy.ptx")).expect("there");
+    let text = fs::read_to_string(own_kernel("own_backward_racy.ptx")).expect("there");
     let store = "\tst.global.f32";
     let loc = "\t.loc\t1 88 9, function_name $L__info_string0, inlined_at 1 99 5\n";
     let located = text.replacen(store, &format!("{loc}{store}"), 1) + "\t.file\t1 \"/me/k.cu\"\n";
@@ -252,7 +251,7 @@ fn line_information_of_a_users_kernel_is_in_the_finding_and_in_its_replay() {
 fn a_kernel_that_never_ends_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let text = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let text = fs::read_to_string(own_kernel("own_backward.ptx")).expect("readable");
     let endless = text.replacen("mov.u32", "AGAIN:\nbra.uni AGAIN;\nmov.u32", 1);
     assert_ne!(endless, text, "the kernel has changed");
     fs::write(here.join("endless.ptx"), endless).expect("written");
@@ -277,7 +276,7 @@ fn work_of_children() -> f64 {
 fn a_kernel_that_never_ends_takes_its_time_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let text = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let text = fs::read_to_string(own_kernel("own_backward.ptx")).expect("readable");
     let endless = text.replacen("mov.u32", "AGAIN:\nmembar.gl;\nbra.uni AGAIN;\nmov.u32", 1);
     assert_ne!(endless, text, "the kernel has changed");
     fs::write(here.join("endless.ptx"), endless).expect("written");
@@ -382,7 +381,7 @@ fn a_damaged_trace_is_refused() {
 fn what_is_no_kernel_of_the_interface_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let good = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let good = fs::read_to_string(own_kernel("own_backward.ptx")).expect("readable");
     let refused = |text: &[u8], more: &[&str], words: &[&str]| {
         fs::write(here.join("k.ptx"), text).expect("written");
         let case = path("corpora/splat/one-pixel.toml");

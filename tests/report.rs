@@ -4,7 +4,7 @@ mod browser;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use splatcheck_tests::{Said, files, mutant, root, say, splatcheck, text};
+use splatcheck_tests::{Said, files, mutant, own_kernel, root, say, splatcheck, text};
 use std::fs;
 use std::path::Path;
 
@@ -28,11 +28,10 @@ fn page(folder: &Path, args: &[&str]) -> String {
 
 /// A wrong or a right kernel of a user, as `NAME` in a folder, with its manifest beside it.
 fn kernel(folder: &Path, name: &str, wrong: bool) {
-    let kernels = root().join("gpu/tests/kernels");
     let of = if wrong { "gsplat_rasterize_broken.ptx" } else { "gsplat_rasterize.ptx" };
     fs::create_dir_all(folder.join(name).parent().expect("a folder")).expect("made");
-    fs::copy(kernels.join(of), folder.join(name)).expect("copied");
-    fs::copy(kernels.join("gsplat_rasterize.toml"), folder.join("k.toml")).expect("copied");
+    fs::copy(own_kernel(of), folder.join(name)).expect("copied");
+    fs::copy(own_kernel("gsplat_rasterize.toml"), folder.join("k.toml")).expect("copied");
 }
 
 /// Judges it on a corpus case.
@@ -236,8 +235,8 @@ fn a_finding_is_shown_with_its_explanation_numbers_and_pictures() {
 #[test]
 fn a_wrong_image_is_shown_beside_the_right_one() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = |below: &str| root().join("gpu/tests/kernels").join(below).display().to_string();
-    let (program, manifest) = (path("gsplat_rasterize_broken.ptx"), path("gsplat_rasterize.toml"));
+    let [program, manifest] =
+        ["gsplat_rasterize_broken.ptx", "gsplat_rasterize.toml"].map(own_kernel);
     let corpus = root().join("corpora/splat").display().to_string();
     let args =
         ["ptx", &program, "--manifest", &manifest, "--corpus", &corpus, "--json", "run.json"];

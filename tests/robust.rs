@@ -5,7 +5,7 @@
 use splatcheck::manifest::{Manifest, ManifestKernel};
 use splatcheck_filetests::damage::{Random, cases, damaged};
 use splatcheck_gpu::Tensors;
-use splatcheck_tests::{root, splatcheck, text};
+use splatcheck_tests::{own_kernel, root, splatcheck, text};
 use splatcheck_workloads::find;
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,7 +51,7 @@ fn damaged_manifests_are_refused_or_have_values() {
     // Those of WGSL kernels are read as such.
     all.retain(|text| Manifest::parse(text).is_ok());
     let ptx: Vec<_> = ["gsplat_backward", "gsplat_project", "gsplat_rasterize", "own_backward"]
-        .map(|name| root().join(format!("gpu/tests/kernels/{name}.ptx")))
+        .map(|name| own_kernel(&format!("{name}.ptx")))
         .map(|file| fs::read_to_string(file).expect("a module"))
         .into();
     read_all(

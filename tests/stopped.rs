@@ -1,7 +1,7 @@
 //! Ctrl-Z and fg: a process that stands still longer than any of its limits goes on as if nothing had been.
 #![cfg(unix)]
 
-use splatcheck_tests::{root, splatcheck, text};
+use splatcheck_tests::{own_kernel, path, splatcheck, text};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -11,10 +11,6 @@ use std::time::Duration;
 /// 1 s that it is given.
 const BEFORE: Duration = Duration::from_millis(700);
 const STILL: Duration = Duration::from_millis(2500);
-
-fn path(below: &str) -> String {
-    root().join(below).to_str().expect("a plain name").to_owned()
-}
 
 /// Runs splatcheck and stops it once; its exit code and output.
 fn stopped(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
@@ -38,7 +34,7 @@ fn stopped(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn a_right_kernel_on_the_emulator_agrees() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (kernel, corpus) = (path("gpu/tests/kernels/own_backward.ptx"), path("corpora/splat"));
+    let (kernel, corpus) = (own_kernel("own_backward.ptx"), path("corpora/splat"));
     let words = ["ptx", &kernel, "--kernel", "own_backward", "--channels", "3"];
     let cases = ["--corpus", &corpus, "--cases", "300", "--jobs", "1", "--schedule", "random"];
     let (code, said) = stopped(folder.path(), &[&words[..], &cases, &["--timeout", "1"]].concat());

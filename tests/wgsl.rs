@@ -6,7 +6,7 @@ mod emulator;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use splatcheck_tests::{Said, root, say};
+use splatcheck_tests::{Said, own_kernel, root, say};
 
 /// The engines of wgpu on this machine; where there is none, says so loudly.
 fn engines(test: &str) -> Vec<String> {
@@ -26,7 +26,7 @@ fn engines(test: &str) -> Vec<String> {
 }
 
 fn text(name: &str) -> String {
-    fs::read_to_string(root().join("gpu/tests/kernels").join(name)).expect("a text")
+    fs::read_to_string(own_kernel(name)).expect("a text")
 }
 
 /// A kernel with its manifest in a folder of its own.

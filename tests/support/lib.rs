@@ -15,6 +15,7 @@ use splatcheck_workloads::splat::case::Case;
 use splatcheck_workloads::splat::minimize::drop_gaussians;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
@@ -25,6 +26,40 @@ use std::time::{Duration, Instant};
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf()
+}
+
+/// A file of the tree, by its path from the root.
+///
+/// # Panics
+/// The tree lies in a folder of no plain name.
+#[must_use]
+pub fn path(below: &str) -> String {
+    root().join(below).to_str().expect("a plain name").to_owned()
+}
+
+/// A file of the users' kernels (`gpu/tests/kernels`): as it lies there, or unpacked from `ptx.tar.zst` beside it.
+///
+/// # Panics
+/// There is no such file.
+#[must_use]
+pub fn own_kernel(name: &str) -> String {
+    let kernels = root().join("gpu/tests/kernels");
+    if kernels.join(name).exists() {
+        return path(&format!("gpu/tests/kernels/{name}"));
+    }
+    let packed = fs::read(kernels.join("ptx.tar.zst")).expect("it is there");
+    let archive = Archive::read(&packed).expect("an archive");
+    let text = archive.get(name).unwrap_or_else(|| panic!("no kernel {name}"));
+    let folder = programs().join("users-kernels");
+    fs::create_dir_all(&folder).expect("a folder beside the programs");
+    let file = folder.join(name);
+    if !fs::read_to_string(&file).is_ok_and(|present| present == text) {
+        // Tests run side by side, and none may see half a file.
+        let mut new = tempfile::NamedTempFile::new_in(&folder).expect("the folder is writable");
+        new.write_all(text.as_bytes()).expect("there is room");
+        new.persist(&file).expect("it takes the place");
+    }
+    file.to_str().expect("a plain name").to_owned()
 }
 
 /// The PTX of one of this project's kernels, by its path in the archive.
@@ -98,15 +133,19 @@ pub fn judge_stages(
     reports.pop().expect("one engine, one report")
 }
 
+/// The folder of the programs that were built with the tests.
+fn programs() -> PathBuf {
+    let own = std::env::current_exe().expect("a test program has a path");
+    own.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST").to_path_buf()
+}
+
 /// The command under test, built beside the test programs.
 ///
 /// # Panics
 /// If it has not been built.
 #[must_use]
 pub fn splatcheck() -> Command {
-    let own = std::env::current_exe().expect("a test program has a path");
-    let folder = own.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
-    let program = folder.join(format!("splatcheck{}", std::env::consts::EXE_SUFFIX));
+    let program = programs().join(format!("splatcheck{}", std::env::consts::EXE_SUFFIX));
     assert!(program.is_file(), "{} is missing: cargo build --workspace", program.display());
     Command::new(program)
 }

@@ -2,19 +2,17 @@
 //! to its end, to a fault or to its budget. Nothing panics and nothing overflows; the profile `fuzz` and
 //! debug builds check the latter.
 //!
-//! The texts are those of `gpu/kernels/ptx.tar.zst` and of other people's compilers in `gpu/tests/kernels`, changed
+//! The texts are those of `gpu/kernels/ptx.tar.zst` and of users' kernels in `gpu/tests/kernels/ptx.tar.zst`, changed
 //! in a few places: a number for another, an operand for that of another line, lines doubled, exchanged,
 //! left out, cut in two. A failure names its seed. `SPLATCHECK_FUZZ_CASES=250000` tries that many.
 
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 
 use splatcheck_emulator::{
     Argument, DeviceMemory, Launch, Module, Observers, RunError, Schedule, run,
 };
-use splatcheck_filetests::compiled;
 use splatcheck_filetests::damage::{NUMBERS, Random, cases, damaged};
+use splatcheck_filetests::{compiled, users};
 
 /// Instructions of a launch: a change may make any loop endless.
 const BUDGET: u64 = 20_000;
@@ -22,18 +20,9 @@ const BUDGET: u64 = 20_000;
 const LONGEST: usize = 4000;
 
 /// The modules, smallest first.
-fn modules() -> Vec<(PathBuf, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut files = Vec::new();
-    for entry in fs::read_dir(root.join("tests/kernels")).expect("a folder") {
-        files.push(entry.expect("an entry").path());
-    }
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "ptx"));
-    files.sort();
-    let read = |file: PathBuf| (file.clone(), fs::read_to_string(file).expect("a text"));
-    let mut all: Vec<_> = files.into_iter().map(read).collect();
+fn modules() -> Vec<(String, String)> {
     let ours = compiled().into_iter().filter(|(path, _)| !path.starts_with("grid/"));
-    all.extend(ours.map(|(path, text)| (path.into(), text)));
+    let mut all: Vec<_> = ours.chain(users()).collect();
     all.sort_by_key(|(_, text)| text.len());
     assert!(all.len() > 100, "the modules are not where they were");
     all
@@ -131,7 +120,6 @@ fn damaged_modules_are_refused_or_run() {
         let (file, text) = &modules[random.below(half)];
         let text = damaged(text, declares, &mut random);
         let tried = catch_unwind(AssertUnwindSafe(|| run_all(&text, &mut random)));
-        let file = file.display();
         let outcome = tried.unwrap_or_else(|_| panic!("seed {seed}, {file}: it panicked"));
         if let Some(long) = outcome.said.iter().find(|said| said.len() > LONGEST) {
             panic!("seed {seed}, {file}: a message of {} bytes", long.len());

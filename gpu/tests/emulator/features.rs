@@ -1,11 +1,10 @@
 //! What real modules use beyond arithmetic on f32, as NVRTC compiles it (`tests/kernels/features.cu`):
 //! every kernel is run under several schedules, and its results are computed again here.
 
+use super::FEATURES;
 use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, Launch, Module, Observers, Policy, RunError, Schedule, run,
 };
-
-const TEXT: &str = include_str!("../kernels/features.ptx");
 
 /// Results are exact: approximations are not perturbed.
 fn schedules() -> Vec<Schedule> {
@@ -42,7 +41,7 @@ fn launched(
     more: &[Given],
     schedule: &Schedule,
 ) -> Result<Vec<Vec<u8>>, RunError> {
-    let module = Module::parse(TEXT).expect("the module has kernels that run");
+    let module = Module::parse(&FEATURES).expect("the module has kernels that run");
     let mut memory = DeviceMemory::new();
     let out: Vec<Buffer> = sizes.iter().map(|&size| memory.upload(&vec![0; size])).collect();
     let mut arguments: Vec<Argument> = out.iter().map(|&buffer| buffer.into()).collect();

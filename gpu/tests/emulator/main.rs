@@ -9,12 +9,18 @@ mod wgsl;
 mod width;
 
 use splatcheck_emulator::{Report, Schedule};
+use splatcheck_filetests::users;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{
     BackwardInputs, ClampGradient, EngineError, RasterConstants, RasterGradients, RasterInputs,
     Reduction, Setting, SplatEngine, StopRule,
 };
+use std::sync::LazyLock;
+
+/// `tests/kernels/features.cu` as NVRTC compiles it: calls, local memory and all that the artifacts do not have.
+static FEATURES: LazyLock<String> =
+    LazyLock::new(|| users().remove("features.ptx").expect("it is in the archive"));
 
 fn engine(fast_math: bool, schedule: Schedule) -> EmulatorEngine {
     let options = EmulatorOptions { fast_math, schedule, ..Default::default() };

@@ -1,12 +1,10 @@
 //! Damaged PTX: an error or a run that ends, never a panic.
 
+use super::FEATURES;
 use splatcheck_emulator::{
     Argument, DeviceMemory, Launch, Module, Observers, RunError, Schedule, mix, run,
 };
 use splatcheck_gpu::artifact::all;
-
-/// Kernels with calls, local memory and all that the artifacts do not have.
-const FEATURES: &str = include_str!("../kernels/features.ptx");
 
 /// Copies, moves, drops or changes a few pieces of a text.
 fn damaged(text: &str, seed: u64) -> String {
@@ -40,7 +38,7 @@ fn damaged_modules_do_not_panic() {
     for (seed, artifact) in (0..3000_u64).zip(artifacts.iter().cycle()) {
         // The end of a long text is as good as its whole and takes less time.
         let artifact = artifact.ptx().expect("it is built in");
-        let text = if seed.is_multiple_of(4) { FEATURES } else { artifact };
+        let text = if seed.is_multiple_of(4) { &FEATURES } else { artifact };
         if text.len() > 40_000 {
             continue;
         }

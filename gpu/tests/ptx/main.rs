@@ -3,9 +3,8 @@
 //!
 //! `SPLAT_PTX=write cargo test -p splatcheck-gpu --release --test ptx` derives them anew: `kernels/ptx.tar.zst`,
 //! `kernels/lines.tar.zst`, `tests/mutants/WORKLOAD/ptx.tar.zst` and `corpora/gallery/ptx.tar.zst`, each with its
-//! manifest. NVRTC's output
-//! is the same byte for byte in every folder as long as each artifact is compiled by a process of
-//! its own, so the test program starts itself again for each.
+//! manifest, and the kernels of users in `tests/kernels`. NVRTC's output is the same byte for byte in every folder
+//! as long as each artifact is compiled by a process of its own, so the test program starts itself again for each.
 
 mod filetests;
 mod gallery;

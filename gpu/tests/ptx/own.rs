@@ -1,69 +1,112 @@
 //! The kernels of users that tests run (`tests/kernels`) are what their source gives, and those of a
 //! stage fit the interface as NVRTC compiles it.
 
-use super::{NVRTC, NVRTC_VERSION, read};
+use super::{NVRTC, NVRTC_VERSION, archive, pack, read, writes};
 use crate::nvrtc::Nvrtc;
 use crate::tools::{find, folder};
 use splatcheck_gpu::emulator::{Interface, OwnKernel};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// File names with the macro that makes each.
-const VARIANTS: [(&str, Option<&str>); 8] = [
-    ("own_backward.ptx", None),
-    ("own_backward_broken.ptx", Some("BROKEN")),
-    ("own_backward_racy.ptx", Some("RACY")),
-    ("own_backward_converged.ptx", Some("CONVERGED")),
-    ("own_backward_buffer.ptx", Some("BUFFER")),
-    ("own_backward_half.ptx", Some("HALF")),
-    ("own_backward_ticket.ptx", Some("TICKET")),
-    ("own_backward_overwrite.ptx", Some("OVERWRITE")),
+/// A source, what is added to its name, the macro that makes this variant, and how it is compiled.
+type Row = (&'static str, &'static str, Option<&'static str>, Compiled);
+
+/// How a kernel is compiled.
+#[derive(Clone, Copy)]
+enum Compiled {
+    /// For `compute_75`.
+    Plain,
+    /// With the lines of its source, so that a finding names the line of CUDA.
+    Lines,
+    /// With the headers of this project's kernels.
+    Headers,
+    /// For `compute_80`, which has what the plain one has not.
+    Features,
+}
+
+use Compiled::{Features, Headers, Lines, Plain};
+
+const KERNELS: [Row; 26] = [
+    ("own_backward", "", None, Plain),
+    ("own_backward", "_broken", Some("BROKEN"), Plain),
+    ("own_backward", "_racy", Some("RACY"), Plain),
+    ("own_backward", "_converged", Some("CONVERGED"), Plain),
+    ("own_backward", "_buffer", Some("BUFFER"), Plain),
+    ("own_backward", "_half", Some("HALF"), Plain),
+    ("own_backward", "_ticket", Some("TICKET"), Plain),
+    ("own_backward", "_overwrite", Some("OVERWRITE"), Plain),
+    ("gsplat_backward", "", None, Lines),
+    ("gsplat_backward", "_broken", Some("BROKEN"), Lines),
+    ("gsplat_backward", "_no_barrier", Some("NO_BARRIER"), Lines),
+    ("gsplat_backward", "_racy", Some("RACY"), Lines),
+    ("gsplat_backward", "_planar", Some("PLANAR"), Lines),
+    ("gsplat_rasterize", "", None, Headers),
+    ("gsplat_rasterize", "_broken", Some("BROKEN"), Headers),
+    ("gsplat_project", "", None, Headers),
+    ("gsplat_project", "_broken", Some("BROKEN"), Headers),
+    ("ngp_grid", "", None, Headers),
+    ("ngp_grid", "_broken", Some("BROKEN"), Headers),
+    ("tcnn_grid", "", None, Headers),
+    ("tcnn_grid", "_broken", Some("BROKEN"), Headers),
+    ("index_add", "", None, Headers),
+    ("index_add", "_broken", Some("BROKEN"), Headers),
+    ("harmonics", "", None, Headers),
+    ("harmonics", "_broken", Some("BROKEN"), Headers),
+    ("features", "", None, Features),
 ];
 
-#[test]
-fn own_kernels_derive_and_fit_the_interface() {
+/// What pages show and a reader opens lies in the tree as it is; all else in `ptx.tar.zst`.
+const LOOSE: [&str; 5] = [
+    "own_backward.ptx",
+    "own_backward_racy.ptx",
+    "gsplat_backward.ptx",
+    "gsplat_backward_broken.ptx",
+    "ngp_grid.ptx",
+];
+
+/// The kernels as they lie in the tree and in the archive.
+fn present() -> BTreeMap<String, String> {
     let kernels = folder("tests/kernels");
-    if let Some(library) = find(NVRTC) {
-        derive(&library);
+    let packed = archive(&kernels.join("ptx.tar.zst"));
+    let packed = packed.iter().map(|(name, text)| (name.to_owned(), text.to_owned()));
+    packed.chain(LOOSE.map(|name| (name.to_owned(), read(&kernels.join(name))))).collect()
+}
+
+#[test]
+fn the_kernels_of_users_derive() {
+    let Some(library) = find(NVRTC) else { return };
+    let (nvrtc, kernels) = (loaded(&library), folder("tests/kernels"));
+    let derived = KERNELS.map(|(source, added, variant, how)| {
+        let text = compiled(&kernels, &nvrtc, &format!("{source}.cu"), &options(how, variant));
+        (format!("{source}{added}.ptx"), text)
+    });
+    if writes() {
+        let (loose, packed): (Vec<_>, Vec<_>) =
+            derived.iter().partition(|(name, _)| LOOSE.contains(&&**name));
+        for (name, text) in loose {
+            fs::write(kernels.join(name), text).expect("the folder is writable");
+        }
+        let texts = packed.into_iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        pack(&kernels.join("ptx.tar.zst"), texts);
     }
-    for (file, _) in VARIANTS {
-        let text = read(&kernels.join(file));
+    let (derived, present) = (BTreeMap::from(derived), present());
+    let listed = |all: &BTreeMap<String, String>| all.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(listed(&derived), listed(&present), "SPLAT_PTX=write derives them");
+    for (name, text) in &derived {
+        assert_eq!(present[name], *text, "{name}: SPLAT_PTX=write derives it");
+    }
+}
+
+/// Without a compiler too.
+#[test]
+fn own_kernels_fit_the_interface() {
+    let own: Vec<_> =
+        present().into_iter().filter(|(name, _)| name.starts_with("own_backward")).collect();
+    assert_eq!(own.len(), 8, "every variant");
+    for (name, text) in own {
         let kernel = OwnKernel::new(Interface::Standard, text, "own_backward".to_owned());
-        assert!(kernel.is_ok(), "{file}: {kernel:?}");
-    }
-}
-
-/// What `tests/manifest.rs` runs: the parameter list is another project's. With line information, so that
-/// a finding names the line of CUDA.
-#[test]
-fn the_kernels_of_manifests_derive() {
-    let Some(library) = find(NVRTC) else { return };
-    let nvrtc = loaded(&library);
-    for (file, variant) in [
-        ("gsplat_backward.ptx", None),
-        ("gsplat_backward_broken.ptx", Some("BROKEN")),
-        ("gsplat_backward_no_barrier.ptx", Some("NO_BARRIER")),
-        ("gsplat_backward_racy.ptx", Some("RACY")),
-        ("gsplat_backward_planar.ptx", Some("PLANAR")),
-    ] {
-        derive_one(&nvrtc, "gsplat_backward.cu", file, &with_lines(variant));
-    }
-}
-
-/// What `tests/manifest_stages.rs` runs: kernels of the other stages with another project's parameter lists.
-#[test]
-fn the_kernels_of_other_stages_derive() {
-    let Some(library) = find(NVRTC) else { return };
-    let nvrtc = loaded(&library);
-    let headers = format!("--include-path={}", folder("kernels/cuda").display());
-    let options = ["--gpu-architecture=compute_75", "--std=c++17", &headers].map(str::to_owned);
-    for name in
-        ["gsplat_rasterize", "gsplat_project", "ngp_grid", "tcnn_grid", "index_add", "harmonics"]
-    {
-        let source = format!("{name}.cu");
-        derive_one(&nvrtc, &source, &format!("{name}.ptx"), &options);
-        let broken = [&options[..], &["--define-macro=BROKEN".to_owned()]].concat();
-        derive_one(&nvrtc, &source, &format!("{name}_broken.ptx"), &broken);
+        assert!(kernel.is_ok(), "{name}: {kernel:?}");
     }
 }
 
@@ -71,24 +114,16 @@ fn the_kernels_of_other_stages_derive() {
 #[test]
 fn the_kernels_of_the_pages_derive() {
     let Some(library) = find(NVRTC) else { return };
-    let nvrtc = loaded(&library);
-    let pages = folder("../corpora/published");
+    let (nvrtc, pages) = (loaded(&library), folder("../corpora/published"));
     for name in ["active_mask_count", "staging_overwritten", "reads_beyond"] {
-        let source = format!("{name}.cu");
-        for (file, variant) in
-            [(format!("{name}.ptx"), None), (format!("{name}_fixed.ptx"), Some("FIXED"))]
-        {
-            derive_in(&pages, &nvrtc, &source, &file, &with_lines(variant));
+        for (added, variant) in [("", None), ("_fixed", Some("FIXED"))] {
+            let ptx = compiled(&pages, &nvrtc, &format!("{name}.cu"), &options(Lines, variant));
+            let file = pages.join(format!("{name}{added}.ptx"));
+            if writes() {
+                fs::write(&file, &ptx).expect("the folder is writable");
+            }
+            assert_eq!(read(&file), ptx, "{}: SPLAT_PTX=write derives it", file.display());
         }
-    }
-}
-
-/// What `tests/emulator/features.rs` runs.
-#[test]
-fn the_kernels_of_features_derive() {
-    if let Some(library) = find(NVRTC) {
-        let options = ["--gpu-architecture=compute_80".to_owned()];
-        derive_one(&loaded(&library), "features.cu", "features.ptx", &options);
     }
 }
 
@@ -98,35 +133,25 @@ fn loaded(library: &Path) -> Nvrtc {
     nvrtc
 }
 
-/// Compiles every variant anew.
-fn derive(library: &Path) {
-    let nvrtc = loaded(library);
-    for (file, variant) in VARIANTS {
-        let mut options = vec!["--gpu-architecture=compute_75".to_owned()];
-        options.extend(variant.map(|name| format!("--define-macro={name}")));
-        derive_one(&nvrtc, "own_backward.cu", file, &options);
-    }
-}
-
-/// Options for a variant with line information.
-fn with_lines(variant: Option<&str>) -> Vec<String> {
-    let options = ["--gpu-architecture=compute_75", "--generate-line-info"];
-    let mut options = options.map(str::to_owned).to_vec();
+fn options(how: Compiled, variant: Option<&str>) -> Vec<String> {
+    let mut options = match how {
+        Plain => vec!["--gpu-architecture=compute_75".to_owned()],
+        Lines => {
+            ["--gpu-architecture=compute_75", "--generate-line-info"].map(str::to_owned).into()
+        }
+        Headers => {
+            let headers = format!("--include-path={}", folder("kernels/cuda").display());
+            vec!["--gpu-architecture=compute_75".to_owned(), "--std=c++17".to_owned(), headers]
+        }
+        Features => vec!["--gpu-architecture=compute_80".to_owned()],
+    };
     options.extend(variant.map(|name| format!("--define-macro={name}")));
     options
 }
 
-fn derive_one(nvrtc: &Nvrtc, source: &str, file: &str, options: &[String]) {
-    derive_in(&folder("tests/kernels"), nvrtc, source, file, options);
-}
-
-fn derive_in(kernels: &Path, nvrtc: &Nvrtc, source: &str, file: &str, options: &[String]) {
+fn compiled(kernels: &Path, nvrtc: &Nvrtc, source: &str, options: &[String]) -> String {
     let ptx = nvrtc.compile(&read(&kernels.join(source)), source, options);
     // Line information names the folder that the compiler was started in.
     let here = std::env::current_dir().expect("there is a folder");
-    let ptx = ptx.replace(&format!("{}/", here.display()), "");
-    if std::env::var("SPLAT_PTX").is_ok_and(|mode| mode == "write") {
-        fs::write(kernels.join(file), &ptx).expect("the folder is writable");
-    }
-    assert_eq!(read(&kernels.join(file)), ptx, "{file}: SPLAT_PTX=write derives it");
+    ptx.replace(&format!("{}/", here.display()), "")
 }

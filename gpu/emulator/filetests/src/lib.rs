@@ -33,7 +33,7 @@ mod tolerance;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-pub use compiled::compiled;
+pub use compiled::{compiled, users};
 pub use expectation::{Argument, Expectation, ExpectationError, Invocation, Outcome};
 pub use tolerance::{Bound, NEVER_WRITTEN, Tolerance};
 
