@@ -1,7 +1,7 @@
 //! One bad apple: a file of many that cannot be read, a patch that is none or does not apply, a kernel that does
 //! not compile. It is named and counted, all others are judged, and the run is no pass.
 
-use splatcheck_tests::{Said, files, root, say};
+use splatcheck_tests::{Said, files, own_kernel, root, say};
 use std::fs;
 use std::path::Path;
 
@@ -34,13 +34,15 @@ fn of_a_corpus_all_others_are_judged() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let corpus = corpus(here);
-    let kernel = |name: &str| root().join("gpu/tests/kernels").join(name).display().to_string();
-    let [ptx, manifest] = ["gsplat_backward.ptx", "gsplat_backward.toml"].map(kernel);
+    let [ptx, manifest] = ["gsplat_backward.ptx", "gsplat_backward.toml"].map(own_kernel);
     let own = ["ptx", &ptx, "--manifest", &manifest, "--corpus", &corpus];
     let check = ["self-check", "--engine", "emulator", "--corpus", &corpus, "--cases", "0"];
     let check = [&check[..], &["--json", "run.json", "--junit", "run.xml"]].concat();
     let cases = ["cases", "--level", "raster", "--corpus", &corpus, "--count", "0", "--out", "out"];
-    for words in [&own[..], &[&own[..], &["--observe-only"]].concat(), &check, &cases] {
+    let schedules = ["schedules", "--kind", "lockstep", "--seeds", "1", "--corpus", &corpus];
+    let formulations = ["formulations", "--corpus", &corpus];
+    let observed = [&own[..], &["--observe-only"]].concat();
+    for words in [&own[..], &observed, &check, &cases, &schedules, &formulations] {
         let said = say(here, words);
         names_both(&format!("{words:?}"), &said);
         let first = said.out.lines().next().unwrap_or_default();
@@ -57,7 +59,7 @@ fn of_a_corpus_all_others_are_judged() {
     let elements = run["engines"][0]["rows"][0]["elements"].as_u64();
     assert!(elements.is_some_and(|elements| elements > 0), "the others were judged: {text}");
     // A kernel that disagrees does so, whatever else could not be read.
-    let broken = kernel("gsplat_backward_broken.ptx");
+    let broken = own_kernel("gsplat_backward_broken.ptx");
     let said = say(here, &["ptx", &broken, "--manifest", &manifest, "--corpus", &corpus]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.contains("NOT JUDGED: ") && said.out.contains("half.toml"), "{said:?}");

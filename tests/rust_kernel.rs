@@ -401,6 +401,29 @@ fn a_kernel_with_constants_and_channels_of_its_own_is_judged_by_them() {
 }
 
 #[test]
+fn a_file_that_is_no_case_stands_in_nobodys_way_and_is_no_pass() {
+    let out = folder();
+    let corpus = out.path().join("corpus");
+    fs::create_dir(&corpus).expect("a folder");
+    let good = root().join("corpora/splat/one-pixel.toml");
+    fs::copy(good, corpus.join("one-pixel.toml")).expect("copied");
+    fs::write(corpus.join("half.toml"), "purpose = ").expect("written");
+    let judged = report(small(right, out.path()).corpus(&corpus).cases(0));
+    assert_eq!((judged.verdict(), judged.runs()), (Verdict::NotExercised, 1), "{judged}");
+    let text = judged.to_string();
+    let why = "no other case is wrong, but 1 of 2 files of the corpus could not be used: ";
+    assert!(text.contains(why) && text.contains("half.toml"), "{text}");
+    assert!(!judged.passes() && text.contains("NOT JUDGED: "), "{text}");
+    let nothing = |inputs: &RasterizeBackwardInputs| {
+        let mut all = right(inputs)?;
+        all.v_colors.iter_mut().for_each(|value| *value += 1.0);
+        Ok::<_, BoxError>(all)
+    };
+    let wrong = report(small(nothing, out.path()).corpus(&corpus).cases(0));
+    assert_eq!(wrong.verdict(), Verdict::Disagree, "{wrong}");
+}
+
+#[test]
 fn what_cannot_be_checked_says_why() {
     let out = folder();
     let text = |check: Result<Report, splatcheck::kernel::CheckError>| match check {

@@ -15,7 +15,6 @@
 mod compare;
 mod draw;
 mod dtype;
-mod fault;
 mod given;
 mod judge;
 mod launch;
@@ -30,7 +29,6 @@ mod wgsl;
 pub use compare::{compare, traffic};
 pub use draw::{Array, Case, CaseProblem, Values};
 pub use dtype::{Dtype, Whole};
-pub use fault::element_of;
 pub use judge::{Checked, Judged, accuracy, check, exact_arrays};
 pub use launch::Traffic;
 pub use manifest::{

@@ -27,11 +27,13 @@
 
 pub mod acceptance;
 pub mod cli;
+pub mod cpp_names;
 pub mod emulated;
 pub mod gallery;
 pub mod gradcheck;
 pub mod kernel;
 pub mod manifest;
+pub mod misuse;
 pub mod mutants;
 pub mod nvcc;
 pub mod sweep;

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use splatcheck_emulator::{Argument, Buffer, Launch, Module};
+use splatcheck_emulator::{Argument, Buffer, Fault, Launch, Module};
 
 use super::engine::EmulatorEngine;
 use crate::engine::EngineError;
@@ -64,6 +64,18 @@ impl ForeignDevice<'_> {
     /// misuse of the machine.
     pub fn launch(&mut self, entry: &str, launch: &Launch) -> Result<(), EngineError> {
         self.engine.launch_foreign(self.module, entry, launch)
+    }
+
+    /// The misuse that ended the latest launch, if one did.
+    #[must_use]
+    pub fn fault(&self) -> Option<&Fault> {
+        self.engine.fault()
+    }
+
+    /// The array that an address is in, and the byte of it.
+    #[must_use]
+    pub fn buffer_at(&self, address: u64) -> Option<(Buffer, u64)> {
+        self.engine.memory().buffer_at(address)
     }
 
     /// What an array holds. `what` is its name for the message.

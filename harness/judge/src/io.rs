@@ -22,4 +22,4 @@ pub mod write;
 
 pub use error::{InputError, Problem};
 pub use excerpt::Excerpt;
-pub use unread::Unread;
+pub use unread::{OF_CORPUS, Unread};

@@ -158,19 +158,6 @@ pub struct Corpus {
     pub unread: Unread,
 }
 
-impl Corpus {
-    /// All of them, for those who cannot go on with a part.
-    ///
-    /// # Errors
-    /// Names the files that cannot be read.
-    pub fn all(self, folder: &Path) -> Result<Vec<AnyCase>, InputError> {
-        match self.unread.gap("files") {
-            Some(why) => Err(Problem::new("the corpus", "not whole", why).in_file(folder)),
-            None => Ok(self.cases),
-        }
-    }
-}
-
 /// The generator of that name.
 #[must_use]
 pub fn generator(workload: &dyn Workload, name: &str) -> Option<&'static Generator> {

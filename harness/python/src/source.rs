@@ -5,7 +5,7 @@ use crate::{detached, value_error};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use splatcheck_judge::engines::command::Form;
-use splatcheck_judge::io::source_tree;
+use splatcheck_judge::io::{OF_CORPUS, source_tree};
 use splatcheck_judge::workload::{AnyCase, Workload, generator};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
@@ -158,18 +158,21 @@ impl Source {
         source_tree::folder(&folder).ok_or_else(missing)
     }
 
-    /// Every case of a folder, each with all its cameras.
-    fn corpus(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<NativeCase>> {
+    /// Every case of a folder, each with all its cameras; why a file of it could not be read, where one could not.
+    fn corpus(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+    ) -> PyResult<(Vec<NativeCase>, Option<String>)> {
         detached(py, || {
             let corpus = self.workload.read_corpus(&folder).map_err(value_error)?;
-            let cases = corpus.all(&folder).map_err(value_error)?;
             let mut all = Vec::new();
-            for case in cases {
+            for case in corpus.cases {
                 if !self.has_no_run(&case) {
                     self.all_views(case, &mut all)?;
                 }
             }
-            Ok(all)
+            Ok((all, corpus.unread.gap(OF_CORPUS)))
         })
     }
 }

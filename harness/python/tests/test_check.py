@@ -27,6 +27,24 @@ def test_a_right_kernel_agrees():
     result.raise_for_findings()
 
 
+def test_a_file_that_is_no_case_stands_in_nobodys_way_and_is_no_pass(tmp_path):
+    corpus = Path(__file__).parents[3] / "corpora/splat"
+    shutil.copy(corpus / "one-pixel.toml", tmp_path)
+    (tmp_path / "half.toml").write_text("purpose = ")
+    result = splatcheck.check(rasterize_backward, count=2, corpus=tmp_path)
+    assert result.verdict == "not exercised" and result.judged == 3 and not result, result
+    why = "not exercised: no other case is wrong, but 1 of 2 files of the corpus could not be used: "
+    assert str(result).startswith(why) and "half.toml" in str(result), result
+    wrong = splatcheck.check(zeros, count=2, corpus=tmp_path)
+    assert wrong.verdict == "disagree" and "NOT JUDGED: 1 of 2 files" in str(wrong), wrong
+    cases = splatcheck.cases(count=2, corpus=tmp_path)
+    seen = []
+    with pytest.raises(ValueError, match="half.toml"):
+        for case in cases:
+            seen.append(case)
+    assert len(seen) == len(cases) == 3 and "half.toml" in cases.unread
+
+
 def test_a_lost_lane_is_found():
     result = splatcheck.check(lambda x, m: rasterize_backward(x, m, bug="lost lane"), count=20, corpus=None)
     assert not result and result.verdict == "disagree" and result.disagree > 0

@@ -31,6 +31,15 @@ def test_a_test_runs_once_for_each_case(pytester):
     result.stdout.fnmatch_lines(["*::test_case[[]raster-5-2[]]*", "*::test_usual[[]raster-0-19[]]*"])
 
 
+def test_a_file_that_is_no_case_is_a_test_that_fails(pytester):
+    shutil.copy(CORPUS / "one-pixel.toml", pytester.path)
+    (pytester.path / "half.toml").write_text("purpose = ")
+    pytester.makepyfile(TEST.replace("corpus=None", 'corpus="."').split("def test_usual")[0])
+    result = pytester.runpytest_subprocess("-v")
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(["*::test_case[[]raster-unread[]] FAILED*", "*1 of 2 files*half.toml*"])
+
+
 def test_options_go_before_the_marker(pytester):
     pytester.makepyfile(TEST)
     result = pytester.runpytest_subprocess("-v", "--splatcheck-count", "2", "--splatcheck-seed", "9")

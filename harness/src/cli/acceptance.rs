@@ -9,6 +9,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use splatcheck_gpu::stages::splat::{NAME, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{EngineError, Reduction, Setting, TensorError};
+use splatcheck_judge::io::OF_CORPUS;
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
 
@@ -18,7 +19,6 @@ use super::gate::GatePlan;
 use super::options::{ReadingArgs, ScenePlan, Subject, resolve_scene};
 use super::output::Progress;
 use super::parts::PartsArgs;
-use super::paths::OF_CORPUS;
 use super::reproducer::Reproducers;
 use super::scene::scene_cases;
 use super::{engines_here, paths};

@@ -13,7 +13,6 @@ use super::exit::{CliError, Outcome};
 use super::expect;
 use super::options::Subject;
 use super::output::Progress;
-use super::paths::OF_CORPUS;
 use super::provenance;
 use super::reproducer::Reproducers;
 use super::scene::{Said, scene_cases};
@@ -27,6 +26,7 @@ use splatcheck_judge::campaign::{
 };
 use splatcheck_judge::engines::{Found, Program};
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::OF_CORPUS;
 use splatcheck_judge::io::Unread;
 use splatcheck_judge::minimize::shrink;
 use splatcheck_judge::report::{Detail, Report};

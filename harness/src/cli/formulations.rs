@@ -11,17 +11,20 @@ use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::spelled::{KNOWN_ORDERS, PRACTISED_PAIRS};
 
-use super::exit::{CliError, Outcome};
+use super::exit::{self, CliError, Outcome};
 use super::options::{ConventionName, SceneArgs, ScenePlan};
 use super::paths;
 use super::scene::scene_cases;
 use super::sharpness::percentile;
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::{OF_CORPUS, Unread};
 use splatcheck_judge::table::table;
+use splatcheck_judge::workload::Workload;
 use splatcheck_workloads::splat::accuracy::{Accuracy, Sample};
 use splatcheck_workloads::splat::case::Case;
-use splatcheck_workloads::splat::files::corpus;
 use splatcheck_workloads::splat::formulated::described;
 use splatcheck_workloads::splat::stage::{Margins, ProjectStage, RasterStage};
+use splatcheck_workloads::splat::{Splat, splat_case};
 
 /// Depths between which the digits lost are told apart.
 const DEPTHS: [(f64, f64); 4] = [(0.0, 8.0), (8.0, 32.0), (32.0, 128.0), (128.0, f64::INFINITY)];
@@ -73,14 +76,18 @@ impl FormulationsArgs {
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let cases: Vec<Case> = match &plan.subject {
+    let (cases, unread): (Vec<Case>, _) = match &plan.subject {
         Subject::Scene(scene) => {
             let scene = scene_cases(scene, &plan.convention.convention())?;
             scene.said.lines().try_for_each(|line| writeln!(out, "{line}"))?;
-            scene.cases
+            (scene.cases, Unread::default())
         }
-        Subject::Corpus(folder) => corpus::read_corpus(folder)
-            .map_err(|error| CliError::caused("cannot read the corpus", error))?,
+        Subject::Corpus(folder) => {
+            let corpus = Splat::default().read_corpus(folder);
+            let corpus =
+                corpus.map_err(|error| CliError::caused("cannot read the corpus", error))?;
+            (corpus.cases.iter().filter_map(splat_case).cloned().collect(), corpus.unread)
+        }
     };
     let views = cases
         .iter()
@@ -94,7 +101,11 @@ pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliE
     formulations(&images, out)?;
     let projection = projection(&cases, out)?;
     let pairs = pairs(&images, out)?;
-    Ok(if projection && pairs { Outcome::Agree } else { Outcome::Disagree })
+    unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    match unread.gap(OF_CORPUS).filter(|_| projection && pairs) {
+        Some(gap) => exit::conclude(&Evidence { gaps: vec![gap], ..Evidence::new(&[], &[]) }),
+        None => Ok(if projection && pairs { Outcome::Agree } else { Outcome::Disagree }),
+    }
 }
 
 /// The first table.

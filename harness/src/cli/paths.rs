@@ -194,9 +194,6 @@ pub fn expect_extension(option: &str, path: &Path, known: &[&str]) -> Result<(),
     Err(CliError::new(format!("{named}: expected a name that ends in {}", known.join(" or "))))
 }
 
-/// What is counted of a folder of cases.
-pub const OF_CORPUS: &str = "files of the corpus";
-
 /// The corpus that was named, or else the workload's own.
 ///
 /// # Errors

@@ -29,6 +29,7 @@ use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, judge, sm
 use splatcheck_judge::engines::{Emulation, Order};
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::interrupt::{self, until_interrupted};
+use splatcheck_judge::io::{OF_CORPUS, Unread};
 use splatcheck_judge::report::findings_text;
 use splatcheck_judge::threads::{Pool, cores};
 use splatcheck_judge::workload::{Workload, views};
@@ -163,7 +164,7 @@ impl SchedulesArgs {
 /// # Errors
 /// See [`CliError`]; cells that were not covered are one too.
 pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let items = items(plan)?;
+    let (items, unread) = items(plan)?;
     let reproducers = Reproducers::begin(&plan.out, "schedules", Some(&plan.corpus))?;
     let threads = Pool::of(plan.jobs);
     let bar = Progress::new("schedules", "rounds", plan.rounds.len() as u64);
@@ -203,19 +204,21 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
              numbers of channels have everything"
         )
     };
-    let gaps = coverage.uncovered().map(gap).into_iter().collect();
+    unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    let uncovered = coverage.uncovered().map(gap);
+    let gaps = unread.gap(OF_CORPUS).into_iter().chain(uncovered).collect();
     conclude(&Evidence { gaps, ..Evidence::new(&reports, &[]) })
 }
 
-fn items(plan: &SchedulesPlan) -> Result<Vec<Item>, CliError> {
-    let workload = Splat::default();
-    let cases = workload
+/// Every view of the corpus, and the files that are no cases.
+fn items(plan: &SchedulesPlan) -> Result<(Vec<Item>, Unread), CliError> {
+    let corpus = Splat::default()
         .read_corpus(&plan.corpus)
-        .and_then(|corpus| corpus.all(&plan.corpus))
         .map_err(|error| CliError::caused("cannot read the corpus", error))?;
-    let views: Vec<_> = views(cases).collect();
+    let views: Vec<_> = views(corpus.cases).collect();
     let item = |(case, camera)| Item::new(case, camera);
-    views.into_par_iter().map(item).collect::<Result<_, _>>().map_err(CliError::of)
+    let items = views.into_par_iter().map(item).collect::<Result<_, _>>().map_err(CliError::of)?;
+    Ok((items, corpus.unread))
 }
 
 fn run_one(round: Round, items: &[Item]) -> Result<EngineReport, CliError> {

@@ -11,11 +11,11 @@ use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem};
 use super::dtype::{Dtype, floats_of};
-use super::fault::{Known, told};
 use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
 use super::program::{Entry, Program, ProgramError, Stopped};
 use super::wgsl::Bindings;
 use crate::manifest::of_another_kind;
+use crate::misuse::{element_of, told};
 use crate::user_kernel::Observe;
 
 /// The arrays of a case in the machine's memory.
@@ -127,8 +127,8 @@ impl Arrays {
                     return Err(ProgramError::Launch { kernel, why: error.to_string() }.into());
                 }
                 Err(RunError::Program(fault)) => {
-                    let at = |address| self.at(address);
-                    let why = told(&fault, module, at, |name| self.known(name));
+                    let input = |name: &str, byte| self.element(name, byte);
+                    let why = told(&fault, module, |address| self.at(address), input);
                     return Err(match fault.kind {
                         FaultKind::Time { .. } => Stopped::NoEnd(why),
                         _ => Stopped::Fault(why),
@@ -142,17 +142,22 @@ impl Arrays {
         Ok(())
     }
 
-    /// An array of the manifest's, as findings name it.
-    fn known(&self, name: &str) -> Option<Known<'_>> {
-        let (name, (shape, width)) = self.shapes.get_key_value(name)?;
-        Some(Known { name, shape, width: *width })
+    /// The element of an array that a byte is of, or its number beyond the end.
+    fn element(&self, name: &str, byte: u64) -> Option<String> {
+        let (shape, width) = self.shapes.get(name)?;
+        let number = usize::try_from(byte).unwrap_or(usize::MAX) / width;
+        let count: usize = shape.iter().product();
+        Some(match number < count {
+            true => element_of(name, shape, number),
+            false => format!("{name} (element {number} of {count})"),
+        })
     }
 
-    /// The array that an address is in, and the byte of it.
-    fn at(&self, address: u64) -> Option<(Known<'_>, u64)> {
+    /// The element that an address is of.
+    fn at(&self, address: u64) -> Option<String> {
         let (buffer, byte) = self.memory.buffer_at(address)?;
         let (name, _) = self.buffers.iter().find(|(_, own)| **own == buffer)?;
-        Some((self.known(name)?, byte))
+        self.element(name, byte)
     }
 
     fn shape(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::check::CheckError;
 use super::{KernelRules, Profile};
 use splatcheck_judge::campaign::Item;
-use splatcheck_judge::io::source_tree;
+use splatcheck_judge::io::{Unread, source_tree};
 use splatcheck_judge::minimize::shrink;
 use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{AnyCase, Generator, Workload, generator, views};
@@ -81,6 +81,8 @@ pub(super) struct Cases {
     without_files: bool,
     /// What was not exercised, in words.
     pub(super) without: Vec<String>,
+    /// Files of the corpus that are no cases.
+    pub(super) unread: Unread,
 }
 
 impl Cases {
@@ -104,11 +106,12 @@ impl Cases {
             channels: wanted.channels,
             without_files: false,
             without: Vec::new(),
+            unread: Unread::default(),
         };
         let filed = match (&wanted.file, &wanted.corpus) {
             (Some(file), _) => vec![splatcheck_workloads::read_case(file)?.case],
             (None, Corpus::Without) => Vec::new(),
-            (None, Corpus::Folder(folder)) => workload.read_corpus(folder)?.all(folder)?,
+            (None, Corpus::Folder(folder)) => cases.of_a_folder(workload.as_ref(), folder)?,
             (None, Corpus::Ours) => cases.of_the_tree(workload.as_ref())?,
         };
         let contract = cases.contract.clone();
@@ -156,11 +159,22 @@ impl Cases {
         self.without.extend(not_drawn.into_iter().map(line));
     }
 
+    /// The cases of a folder; the files that are none are kept for the report.
+    fn of_a_folder(
+        &mut self,
+        workload: &dyn Workload,
+        folder: &Path,
+    ) -> Result<Vec<AnyCase>, CheckError> {
+        let corpus = workload.read_corpus(folder)?;
+        self.unread.extend(corpus.unread);
+        Ok(corpus.cases)
+    }
+
     /// The named cases of the source tree that this program was built in.
     fn of_the_tree(&mut self, workload: &dyn Workload) -> Result<Vec<AnyCase>, CheckError> {
         let within = Path::new("corpora").join(workload.name());
         match source_tree::folder(&within.to_string_lossy()) {
-            Some(folder) => Ok(workload.read_corpus(&folder)?.all(&folder)?),
+            Some(folder) => self.of_a_folder(workload, &folder),
             None => {
                 let what = format!(
                     "the corpus: no folder {} here (Check::corpus names another)",

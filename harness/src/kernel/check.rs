@@ -231,8 +231,8 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         let files = write(&out, &mut report)?;
         let mut without = cases.without.clone();
         without.extend(left_out.names().into_iter().map(|name| format!("{name}: it returns none")));
-        let promise = promise(contract, arithmetic, runs);
-        Ok(Report { promise, name, counted: cases.count(), report, files, without })
+        let (promise, unread) = (promise(contract, arithmetic, runs), cases.unread.clone());
+        Ok(Report { promise, name, counted: cases.count(), report, files, without, unread })
     }
 
     /// Judges the kernel and panics with what is wrong with it.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::cases::Counted;
 use splatcheck_judge::campaign::{EngineReport, Finding, Row, findings_by_fault};
 use splatcheck_judge::diagnosis::Diagnosis;
+use splatcheck_judge::io::{OF_CORPUS, Unread};
 use splatcheck_judge::report::{and_zeros, finding_words};
 use splatcheck_judge::verdict::{Tally, Verdict};
 use splatcheck_judge::words::count;
@@ -23,18 +24,23 @@ pub struct Report {
     pub(super) report: EngineReport,
     pub(super) files: Vec<PathBuf>,
     pub(super) without: Vec<String>,
+    pub(super) unread: Unread,
 }
 
 impl Report {
-    /// The worst verdict of all runs; not exercised where fewer than half of the cases that were to be drawn
-    /// were.
+    /// The worst verdict of all runs; where none disagrees, not exercised if fewer than half of the cases that were
+    /// to be drawn were, or if a file of the corpus could not be read.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self.report.findings.is_empty() {
             false => Verdict::Disagree,
-            true if self.counted.too_few() => Verdict::NotExercised,
+            true if self.counted.too_few() || self.unread() => Verdict::NotExercised,
             true => self.report.verdict(),
         }
+    }
+
+    fn unread(&self) -> bool {
+        self.unread.gap(OF_CORPUS).is_some()
     }
 
     /// What was wrong, each kind once, the case made small.
@@ -117,6 +123,10 @@ impl Report {
                 let Counted { wanted, drawn } = self.counted;
                 write!(f, "NOT EXERCISED: {name}: {drawn} of {wanted} cases were drawn")?;
             }
+            Verdict::NotExercised if self.unread() && tally.elements() > 0 => {
+                let why = self.unread.gap(OF_CORPUS).unwrap_or_default();
+                write!(f, "NOT EXERCISED: {name}: no other case is wrong, but {why}")?;
+            }
             Verdict::NotExercised => write!(f, "NOT EXERCISED: {name}: no element was compared")?,
         }
         let Counted { wanted, drawn } = self.counted;
@@ -152,6 +162,7 @@ impl fmt::Display for Report {
         if let Some(reason) = &self.report.given_up {
             writeln!(f, "NOT EXERCISED further: it was given up: {reason}")?;
         }
+        self.unread.lines().iter().try_for_each(|line| writeln!(f, "{line}"))?;
         for what in &self.without {
             writeln!(f, "NOT EXERCISED: {what}")?;
         }

@@ -1,7 +1,7 @@
 //! Which entry points of a program a manifest means, and whether their parameter lists are those that it
 //! describes.
 
-use cpp_demangle::{DemangleOptions, Symbol};
+use crate::cpp_names::{demangled, spelled};
 use splatcheck_emulator::{Module, ParameterKind, ParseError};
 
 use crate::manifest::types::{Argument, Launch, Manifest, Number, Scalar};
@@ -70,38 +70,6 @@ fn given_of(given: &[(String, u32)]) -> String {
     let each =
         given.iter().zip(1..).map(|((what, bytes), number)| format!("{number} {what} {bytes}"));
     format!("{} ({})", given.len(), each.collect::<Vec<_>>().join(", "))
-}
-
-/// A name in C++, if it is a mangled one.
-fn demangled(name: &str) -> Option<String> {
-    let symbol = Symbol::new(name).ok()?;
-    symbol.demangle_with_options(&DemangleOptions::default()).ok()
-}
-
-/// A name in C++ in one spelling, whichever tool printed it: without blanks, and of a template's numbers (`3`,
-/// `3u`, `(unsigned int)3`) the digits alone.
-fn spelled(words: &str) -> String {
-    const CASTS: [&str; 6] =
-        ["(unsignedint)", "(unsignedlonglong)", "(unsignedlong)", "(longlong)", "(long)", "(int)"];
-    let mut all: String = words.chars().filter(|letter| !letter.is_whitespace()).collect();
-    for cast in CASTS {
-        for before in ["<", ","] {
-            for digit in '0'..='9' {
-                all = all.replace(&format!("{before}{cast}{digit}"), &format!("{before}{digit}"));
-            }
-        }
-    }
-    let mut out = String::with_capacity(all.len());
-    let (mut number, mut begins) = (false, false);
-    for letter in all.chars() {
-        number = letter.is_ascii_digit() && (begins || number)
-            || number && matches!(letter, 'u' | 'l' | 'U' | 'L');
-        if !(number && letter.is_ascii_alphabetic()) {
-            out.push(letter);
-        }
-        begins = matches!(letter, '<' | ',');
-    }
-    out
 }
 
 /// Whether a name has a part that neither begins nor ends within a number: `f<3` is no part of `f<32>`.

@@ -12,6 +12,7 @@ use super::values::{
     Initial, byte_size, count, initial, number_bytes, of_kernel, outputs, words_of, wrong,
 };
 use crate::manifest::types::{Argument, Contents, Launch, Manifest, Scalar, Start};
+use crate::misuse::told;
 use splatcheck_workloads::layout::{Array, Expression, Symbols};
 
 /// Blocks of a grid in y and z, and threads of a block in z (CUDA C++ Programming Guide, table of
@@ -271,6 +272,43 @@ impl<'a> Arrays<'a> {
         Ok(buffer)
     }
 
+    /// An error that names the array, its element and the line of the source, where a misuse ended the launch.
+    fn named_in(
+        &self,
+        device: &ForeignDevice<'_>,
+        error: EngineError,
+        module: &Module,
+    ) -> EngineError {
+        let Some(fault) = device.fault() else { return error };
+        let at = |address| {
+            let (buffer, byte) = device.buffer_at(address)?;
+            let own = self.tensors.iter().find(|(_, own)| *own == buffer);
+            let named = self.named.iter().find(|(_, own)| *own == buffer);
+            let name = |(name, _): &(&str, Buffer)| format!("byte {byte} of the buffer '{name}'");
+            own.map(|(array, _)| self.element(array, byte)).or_else(|| named.map(name))
+        };
+        let input = |name: &str, byte| {
+            let (array, _) = self.tensors.iter().find(|(array, _)| array.name() == name)?;
+            Some(self.element(array, byte))
+        };
+        let text = told(fault, module, at, input);
+        match error {
+            EngineError::Device(_) => EngineError::Device(text),
+            EngineError::NoEnd(_) => EngineError::NoEnd(text),
+            other => other,
+        }
+    }
+
+    /// The element of a tensor that a byte of an array is of.
+    fn element(&self, array: &Array, byte: u64) -> String {
+        let width = if array.meaning.wide { 8 } else { 4 };
+        let number = usize::try_from(byte).unwrap_or(usize::MAX) / width;
+        array.element(&self.symbols, number).unwrap_or_else(|| {
+            let (name, all) = (array.name(), array.words(&self.symbols));
+            format!("{name} (word {number} of {all})")
+        })
+    }
+
     /// The outputs, in gsplat's layout and units.
     fn outputs(&self, device: &mut ForeignDevice<'_>) -> Result<Tensors, EngineError> {
         let mut held = Vec::new();
@@ -308,7 +346,9 @@ impl ForeignProgram for ManifestKernel {
                 arguments.push(arrays.argument(device, &parameter.argument)?);
             }
             let Evaluated { grid, block, dynamic_shared } = evaluated;
-            device.launch(entry, &Launched { grid, block, dynamic_shared, arguments })?;
+            device
+                .launch(entry, &Launched { grid, block, dynamic_shared, arguments })
+                .map_err(|error| arrays.named_in(device, error, &self.module))?;
         }
         if inputs.is_empty() { Ok(Tensors::new()) } else { arrays.outputs(device) }
     }

@@ -27,16 +27,14 @@ impl Names {
         self.0.clear();
     }
 
-    /// An error in words. Of a program in WGSL it names the places in that, since its user has no PTX to look
-    /// into, and the array.
+    /// An error in words, with the array that it is about. Of a program in WGSL it names the places in that, since
+    /// its user has no PTX to look into.
     pub(super) fn told(&self, error: &RunError, of: (&Program, &DeviceMemory)) -> String {
         let (program, memory) = of;
         let mut told = error.to_string();
         let RunError::Program(fault) = error else { return told };
-        if program.bindings.is_none() {
-            return told;
-        }
-        for line in fault.lines() {
+        let lines = if program.bindings.is_some() { fault.lines() } else { Vec::new() };
+        for line in lines {
             let Some(place) = program.module.origin(&program.entry, line) else { continue };
             let named = told
                 .replace(&format!("' line {line},"), &format!("' at {place},"))
@@ -70,17 +68,20 @@ impl PtxDevice for EmulatorEngine {
 
     fn upload(&mut self, what: &str, words: &[u32]) -> Result<Buffer, EngineError> {
         let buffer = self.memory.upload(bytemuck::cast_slice(words));
-        Ok(self.under_name(what, buffer))
+        self.names.insert(buffer, what);
+        Ok(buffer)
     }
 
     fn upload_input(&mut self, what: &str, words: &[u32]) -> Result<Buffer, EngineError> {
         let buffer = EmulatorEngine::upload_input(self, what, bytemuck::cast_slice(words));
-        Ok(self.under_name(what, buffer))
+        self.names.insert(buffer, what);
+        Ok(buffer)
     }
 
     fn poison(&mut self, what: &str, words: usize) -> Result<Buffer, EngineError> {
         let buffer = self.memory.allocate(4 * words);
-        Ok(self.under_name(what, buffer))
+        self.names.insert(buffer, what);
+        Ok(buffer)
     }
 
     fn launch(&mut self, job: &mut Prepared<Buffer>) -> Result<(), EngineError> {
@@ -107,13 +108,6 @@ impl PtxDevice for EmulatorEngine {
 }
 
 impl EmulatorEngine {
-    fn under_name(&mut self, what: &str, buffer: Buffer) -> Buffer {
-        if self.options.language == Language::Wgsl {
-            self.names.insert(buffer, what);
-        }
-        buffer
-    }
-
     /// The parameters of a kernel in WGSL: of what is bound, what it uses. Bindings are numbered as
     /// [`StageSpec::bindings`](crate::stage::StageSpec::bindings) has them.
     fn bound(&mut self, job: &Prepared<Buffer>) -> Result<Vec<Argument>, EngineError> {

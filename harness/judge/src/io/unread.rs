@@ -15,6 +15,9 @@ pub struct Unread {
     of: usize,
 }
 
+/// What is counted of a folder of cases.
+pub const OF_CORPUS: &str = "files of the corpus";
+
 impl Unread {
     /// What is good of many; of all others it is noted why they are not.
     pub fn sort<T, E: std::fmt::Display>(

@@ -173,14 +173,22 @@ class Cases(Sequence[Case]):
     """Cases as a sequence: each is drawn when it is asked for, a function of the options and its number.
 
     Those of a corpus come first. By some of them nothing is judged (:attr:`Case.not_for`): to iterate leaves
-    these out.
+    these out. A file of the corpus that cannot be read does not stand in the way of the others: to iterate raises
+    a ValueError behind the last case, which names it.
     """
 
-    def __init__(self, source: Source, corpus: list[NativeCase], count: int, *, own: bool = False) -> None:
+    def __init__(
+        self, source: Source, corpus: tuple[list[NativeCase], str | None], count: int, *, own: bool = False
+    ) -> None:
         self._source = source
-        self._corpus = corpus
+        self._corpus, self._unread = corpus
         self._count = count
         self._own = own
+
+    @property
+    def unread(self) -> str | None:
+        """Which files of the corpus could not be read, and why; None where all could."""
+        return self._unread
 
     def __len__(self) -> int:
         return len(self._corpus) + self._count
@@ -214,8 +222,12 @@ class Cases(Sequence[Case]):
         return Case(self._source.drawn(number - len(self._corpus)))
 
     def __iter__(self) -> Iterator[Case]:
-        every = (self[index] for index in range(len(self)))
-        return (case for case in every if case.not_for is None)
+        for index in range(len(self)):
+            case = self[index]
+            if case.not_for is None:
+                yield case
+        if self._unread is not None:
+            raise ValueError(self._unread)
 
     @property
     def level(self) -> str:
@@ -294,7 +306,7 @@ def draw(
     expressed = (formulation, expect_roundings(extra_roundings))
     source = Source((level, preset, built_in), expressed, (seed, named), convention)
     if corpus is None:
-        return Cases(source, [], int(count))
+        return Cases(source, ([], None), int(count))
     own = corpus == OWN_CORPUS
     folder = source.corpus(source.own_corpus() if own else os.fspath(corpus))
     return Cases(source, folder, int(count), own=own)

@@ -73,14 +73,16 @@ class Result:
     """What is wrong, at most one finding a case."""
     notes: list[str] = field(default_factory=list)
     """What should be known beside it, as that float64 was rounded."""
+    unread: str | None = None
+    """Which files of the corpus could not be read, and why."""
 
     @property
     def verdict(self) -> str:
         """``agree``, ``disagree``, ``inconclusive`` or ``not exercised``: fewer than half of the cases that
-        were asked for were judged, or none."""
+        were asked for were judged, or none, or a file of the corpus could not be read."""
         if self.findings:
             return "disagree"
-        if not self.elements or 2 * self.judged < self.asked:
+        if not self.elements or 2 * self.judged < self.asked or self.unread:
             return "not exercised"
         return "inconclusive" if self.inconclusive else "agree"
 
@@ -103,7 +105,8 @@ class Result:
         lines += [str(finding) for finding in self.findings[:_SHOWN]]
         if len(self.findings) > _SHOWN:
             lines.append(f"... and {_counted(len(self.findings) - _SHOWN, 'more finding')}")
-        return "\n".join(lines + [f"Note: {note}" for note in self.notes])
+        notes = [f"NOT JUDGED: {self.unread}"] if self.unread and self.findings else []
+        return "\n".join(lines + [f"Note: {note}" for note in notes + self.notes])
 
     def _headline(self) -> str:
         subject = f"level {self.level}, model {self.model}"
@@ -123,6 +126,8 @@ class Result:
                 return f"disagree: the kernel is wrong in {bad} of {_counted(self.cases, 'case')} ({subject})"
             case _:
                 what = f"too few were judged, {cases}" if self.elements else "no element was compared"
+                if self.elements and 2 * self.judged >= self.asked:
+                    what = f"no other case is wrong, but {self.unread}"
                 return f"not exercised: {what} ({subject})"
 
 
@@ -219,7 +224,7 @@ class _Kernel:
 
 def _all(kernel: _Kernel, drawn: Cases) -> Result:
     """Calls the kernel with all cases."""
-    result = Result(drawn.level, kernel.model, drawn._asked)
+    result = Result(drawn.level, kernel.model, drawn._asked, unread=drawn.unread)
     left_out: Counter[str] = Counter()
     first = None
     for index in range(len(drawn)):

@@ -10,7 +10,7 @@ The marker takes what ``splatcheck.cases`` takes, and splatcheck's own corpus un
 function of these options and its number, so that the processes of pytest-xdist have the same tests and each
 draws only the cases of its own. No test is made of a case by which nothing is judged: those of a corpus that
 are not for the marker's preset are counted at the end of the run, and where more than half of what was asked
-for would be missing, or all, the marker is an error.
+for would be missing, or all, the marker is an error. A file of the corpus that cannot be read is a test that fails.
 """
 
 from __future__ import annotations
@@ -48,6 +48,13 @@ class _Numbered:
 
     drawn: Cases
     number: int
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """A file of the corpus that is no case: a test that fails, beside those of the others."""
+
+    why: str
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -97,12 +104,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     not_for = (drawn[number]._native.not_for for number in range(filed))
     metafunc.config.stash[_LEFT_OUT][where] = Counter(why for why in not_for if why is not None)
     level, seed = drawn.level, options.get("seed", 0)
-    metafunc.parametrize(
-        "splat_case",
-        [_Numbered(drawn, number) for number in numbers],
-        ids=[f"{level}-{drawn[i].name}" if i < filed else f"{level}-{seed}-{i - filed}" for i in numbers],
-        indirect=True,
-    )
+    tests = [
+        (_Numbered(drawn, i), f"{level}-{drawn[i].name}" if i < filed else f"{level}-{seed}-{i - filed}")
+        for i in numbers
+    ]
+    if drawn.unread is not None:
+        tests.append((_Unread(drawn.unread), f"{level}-unread"))
+    params, ids = zip(*tests, strict=True)
+    metafunc.parametrize("splat_case", params, ids=ids, indirect=True)
 
 
 def _judged(options: dict[str, Any]) -> tuple[Cases, list[int]]:
@@ -155,5 +164,7 @@ def _options(metafunc: pytest.Metafunc) -> dict[str, Any]:
 @pytest.fixture
 def splat_case(request: pytest.FixtureRequest) -> Case:
     """A case: see ``splatcheck.Case``. The test runs once for each of those that its marker names."""
-    numbered: _Numbered = request.param
-    return numbered.drawn[numbered.number]
+    param: _Numbered | _Unread = request.param
+    if isinstance(param, _Unread):
+        pytest.fail(param.why, pytrace=False)
+    return param.drawn[param.number]

@@ -12,13 +12,13 @@ use crate::cli::exit::{CliError, Outcome};
 use crate::cli::expect;
 use crate::cli::formulation::Trial;
 use crate::cli::output::Progress;
-use crate::cli::paths::OF_CORPUS;
 use crate::cli::provenance;
 use crate::cli::sight::all_blind;
 use splatcheck_judge::campaign::{
     Diagnoses, EngineReport, Everything, Hooks, Item, as_it_is, run as run_campaign,
 };
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::OF_CORPUS;
 use splatcheck_judge::report::Report;
 use splatcheck_judge::workload::AnyCase;
 

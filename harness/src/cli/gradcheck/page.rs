@@ -13,7 +13,8 @@ use super::gate::{explained_at, subject};
 use super::options::Plan;
 use super::report::{departures, notes, on_purpose, rows, setting, worst};
 use crate::cli::exit::CliError;
-use crate::gradcheck::{Judged, element_of};
+use crate::gradcheck::Judged;
+use crate::misuse::element_of;
 
 /// Wrong elements that are shown of an array.
 const LISTED: usize = 12;

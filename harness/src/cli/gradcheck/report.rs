@@ -13,8 +13,9 @@ use super::options::Plan;
 use super::replayed::notes_of;
 use crate::cli::exit::CliError;
 use crate::gradcheck::{
-    Case, Checked, Convention, Element, Judged, Program, Purpose, element_of, exact_arrays,
+    Case, Checked, Convention, Element, Judged, Program, Purpose, exact_arrays,
 };
+use crate::misuse::element_of;
 use crate::user_kernel::Observe;
 use splatcheck_judge::engines::Order;
 use splatcheck_judge::interrupt::until_then;

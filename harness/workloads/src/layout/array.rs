@@ -8,6 +8,7 @@ use super::axes::Axes;
 use super::kind::KernelKind;
 use super::symbols::Symbols;
 use super::tensor::{self, Rows, Tensor, Use, Width};
+use splatcheck_judge::verdict::{index, place};
 
 /// In which order the numbers of a buffer lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -254,6 +255,22 @@ impl Array {
             }
             column += field.width(symbols);
         }
+    }
+
+    /// The element of a tensor that a word of the buffer holds, as `v_means2d[3, 1]`; `None` beyond the end.
+    #[must_use]
+    pub fn element(&self, symbols: &Symbols, word: usize) -> Option<String> {
+        let mut found = None;
+        self.places(symbols, |field, own, place| {
+            if place == word {
+                found = Some((self.fields[field], own));
+            }
+        });
+        let (field, own) = found?;
+        Some(field.tensor().map_or_else(
+            || "pad".to_owned(),
+            |tensor| place(tensor.name(), &index(&tensor.sides(symbols), own)),
+        ))
     }
 
     /// The buffer's words, from a job's arrays.

@@ -55,6 +55,21 @@ fn tensors_lie_as_a_project_has_them() {
 }
 
 #[test]
+fn a_word_is_named_as_the_element_of_its_tensor() {
+    let packing = [Field::Whole(Tensor::Conics), Field::Whole(Tensor::Opacities)];
+    let named = |array: &Array, word| array.element(&symbols(), word);
+    let float4 = array(&packing, Layout::Rows);
+    assert_eq!(named(&float4, 6).as_deref(), Some("conics[1, 2]"), "the second row");
+    assert_eq!(named(&float4, 3).as_deref(), Some("opacities[0]"), "behind it");
+    assert_eq!(named(&float4, 8), None, "beyond the end");
+    let planar = array(&packing[..1], Layout::Planar);
+    assert_eq!(named(&planar, 1).as_deref(), Some("conics[1, 0]"), "[3,N]");
+    let parts = array(&[Field::Component(Tensor::Conics, 2), Field::Pad], Layout::Rows);
+    assert_eq!(named(&parts, 2).as_deref(), Some("conics[1, 2]"), "a part");
+    assert_eq!(named(&parts, 1).as_deref(), Some("pad"), "no tensor's");
+}
+
+#[test]
 fn integers_mean_what_a_project_means() {
     let whole = |tensor, meaning| Array { meaning, ..array(&[Field::Whole(tensor)], Layout::Rows) };
     let usual = Meaning::default();

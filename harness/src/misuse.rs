@@ -1,27 +1,8 @@
 //! What a kernel did wrong in the words of its manifest: the array and its element, the line of the source.
 
+use crate::cpp_names::plain_name;
 use splatcheck_emulator::{Fault, FaultKind, Module, Space};
 use splatcheck_judge::verdict::{index, place};
-
-/// An array, as findings name it.
-pub(super) struct Known<'a> {
-    pub(super) name: &'a str,
-    pub(super) shape: &'a [usize],
-    /// Bytes of a number.
-    pub(super) width: usize,
-}
-
-impl Known<'_> {
-    /// The element that a byte is of, or its number beyond the end.
-    fn element(&self, byte: u64) -> String {
-        let number = usize::try_from(byte).unwrap_or(usize::MAX) / self.width;
-        let count: usize = self.shape.iter().product();
-        if number >= count {
-            return format!("{} (element {number} of {count})", self.name);
-        }
-        element_of(self.name, self.shape, number)
-    }
-}
 
 /// An element by its number, as it is written in Python.
 #[must_use]
@@ -29,24 +10,22 @@ pub fn element_of(name: &str, shape: &[usize], number: usize) -> String {
     if shape.is_empty() { name.to_owned() } else { place(name, &index(shape, number)) }
 }
 
-/// What happened, in a sentence: what, to which element, at which line. `at`: the array that an address is in, and
-/// the byte of it; `input`: an input.
-pub(super) fn told<'a>(
+/// What happened, in a sentence: what, to which element, at which line. `at`: the element at an address of global
+/// memory; `input`: that at a byte of an input.
+#[must_use]
+pub fn told(
     fault: &Fault,
     module: &Module,
-    at: impl Fn(u64) -> Option<(Known<'a>, u64)>,
-    input: impl Fn(&str) -> Option<Known<'a>>,
+    at: impl Fn(u64) -> Option<String>,
+    input: impl Fn(&str, u64) -> Option<String>,
 ) -> String {
     let element = match &fault.kind {
         FaultKind::InputWritten { name, offset } => {
-            Some(input(name).map_or_else(|| name.clone(), |known| known.element(*offset)))
+            Some(input(name, *offset).unwrap_or_else(|| name.clone()))
         }
-        _ => fault.address().map(|(space, address)| match (space, at(address)) {
-            (Space::Global, Some((known, byte))) => known.element(byte),
-            (Space::Global, None) => "an address of no array".to_owned(),
-            (other, _) => {
-                format!("byte {address} of {} memory", format!("{other:?}").to_lowercase())
-            }
+        _ => fault.address().map(|(space, address)| match space {
+            Space::Global => at(address).unwrap_or_else(|| "an address of no array".to_owned()),
+            other => format!("byte {address} of {} memory", format!("{other:?}").to_lowercase()),
         }),
     };
     let what = match &fault.kind {
@@ -66,9 +45,12 @@ pub(super) fn told<'a>(
         true => String::new(),
         false => format!(" at {}", sources.join(" and ")),
     };
+    let mangled = format!("kernel '{}'", fault.kernel);
+    let own = format!("kernel '{}'", plain_name(&fault.kernel));
+    let fault = fault.to_string().replacen(&mangled, &own, 1);
     match (what, element) {
         (Some(what), Some(element)) => format!("{what} {element}{sources}: {fault}"),
-        _ if sources.is_empty() => fault.to_string(),
+        _ if sources.is_empty() => fault,
         _ => format!("{fault}{sources}"),
     }
 }
