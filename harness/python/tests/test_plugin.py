@@ -36,8 +36,8 @@ def test_a_file_that_is_no_case_is_a_test_that_fails(pytester):
     (pytester.path / "half.toml").write_text("purpose = ")
     pytester.makepyfile(TEST.replace("corpus=None", 'corpus="."').split("def test_usual")[0])
     result = pytester.runpytest_subprocess("-v")
-    result.assert_outcomes(passed=4, failed=1)
-    result.stdout.fnmatch_lines(["*::test_case[[]raster-unread[]] FAILED*", "*1 of 2 files*half.toml*"])
+    result.assert_outcomes(passed=4, errors=1)
+    result.stdout.fnmatch_lines(["*::test_case[[]raster-unread[]] ERROR*", "*1 of 2 files*half.toml*"])
 
 
 def test_options_go_before_the_marker(pytester):

@@ -12,16 +12,11 @@ use super::exit::{CliError, Outcome};
 use super::sharpness;
 pub use options::{OracleArgs, OraclePlan, ScalarName};
 use splatcheck_gpu::stages::scatter::NAME as SCATTER;
-use splatcheck_reference::arithmetic::{
-    Bounded, Cuda, CudaFast, EvaluationOrders, Extra, Ieee, Model, Scalar, Vectorized, Wgsl,
-    WgslExpZero,
-};
+use splatcheck_judge::io::InputError;
 use splatcheck_reference::splat::TooManyPairs;
-use splatcheck_reference::splat::bounds::{Undecided, pipeline};
-use splatcheck_reference::splat::render::{Gradients, Stage, render_backward_with};
 use splatcheck_workloads::grid::NAME as GRID;
 use splatcheck_workloads::splat::case::Case;
-use splatcheck_workloads::splat::files::result_file::{Number, Radii, write_result};
+use splatcheck_workloads::splat::computed::{in_f32, in_f64};
 
 /// Carries out the plan: images and gradients of all cameras, in one file.
 ///
@@ -40,19 +35,13 @@ pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         Some(_) | None => {}
     }
     let case = read_splats(&plan.case, plan.profile)?;
-    let bounds = match (plan.scalar, plan.bounds) {
-        (ScalarName::F32, _) => compute::<f32>(&case, plan, None)?,
-        (ScalarName::F64, None) => compute::<f64>(&case, plan, None)?,
-        (ScalarName::F64, Some(model)) => {
-            let bounds = match model {
-                ModelName::Ieee => bounds::<Ieee>,
-                ModelName::Wgsl => bounds::<Wgsl>,
-                ModelName::WgslExp0 => bounds::<WgslExpZero>,
-                ModelName::Cuda => bounds::<Cuda>,
-                ModelName::CudaFast => bounds::<CudaFast>,
-            };
-            compute(&case, plan, Some(bounds))?
+    let report = match (plan.scalar, plan.bounds) {
+        (ScalarName::F32, _) => {
+            let computed = in_f32(&case, plan.stages).map_err(|error| cannot(plan, error))?;
+            written(computed.write(&plan.output, &case, None))?;
+            String::new()
         }
+        (ScalarName::F64, model) => exact(&case, plan, model)?,
     };
     let scene = &case.scene;
     writeln!(
@@ -69,7 +58,7 @@ pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         case.convention.profile.name(),
         plan.scalar,
     )?;
-    write!(out, "{}", bounds.unwrap_or_default())?;
+    write!(out, "{report}")?;
     Ok(Outcome::Agree)
 }
 
@@ -87,49 +76,22 @@ fn only_of_splats(plan: &OraclePlan, what: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What computes the radii about a result: of its images and gradients and of its stages.
-type Bounds<S> =
-    fn(&Case, &Gradients<S>, &[Stage<S>]) -> Result<(Radii<S>, Undecided), TooManyPairs>;
-
-/// Computes and writes the result; answers with a report of the bounds, if there are any.
-fn compute<S: Vectorized + Number>(
-    case: &Case,
-    plan: &OraclePlan,
-    bounds: Option<Bounds<S>>,
-) -> Result<Option<String>, CliError> {
-    let scene = case.scene.map(<S as Scalar>::from_f32);
-    let cannot = |error: TooManyPairs| {
-        CliError::caused(format!("{}: cannot render the case", plan.case.display()), error)
-    };
-    let mut stages = Vec::new();
-    let keep = |stage| {
-        if plan.stages {
-            stages.push(stage);
-        }
-    };
-    let gradients = render_backward_with(&scene, &case.convention, keep).map_err(cannot)?;
-    let bounds = bounds.map(|bounds| bounds(case, &gradients, &stages)).transpose();
-    let bounds = bounds.map_err(cannot)?;
-    let report =
-        bounds.as_ref().map(|(radii, undecided)| sharpness::report(radii, undecided, &gradients));
-    let radii = bounds.map(|(radii, _)| radii);
-    write_result(&plan.output, &scene, &case.convention, gradients, &stages, radii)
-        .map_err(|error| CliError::caused("cannot write the result", error))?;
-    Ok(report)
+fn cannot(plan: &OraclePlan, error: TooManyPairs) -> CliError {
+    CliError::caused(format!("{}: cannot render the case", plan.case.display()), error)
 }
 
-/// The radii under the model `M`.
-fn bounds<M: Model>(
-    case: &Case,
-    gradients: &Gradients<f64>,
-    stages: &[Stage<f64>],
-) -> Result<(Radii<f64>, Undecided), TooManyPairs> {
-    let scene = case.scene.map(Bounded::<Extra<M>>::from_f32);
-    let bounds = pipeline(&scene, &case.convention, EvaluationOrders::STANDARD)?;
-    let radii = Radii {
-        model: M::TABLE.name,
-        gradients: bounds.radii_about(gradients),
-        stages: bounds.stage_radii_about(stages),
-    };
-    Ok((radii, bounds.undecided))
+fn written(result: Result<(), InputError>) -> Result<(), CliError> {
+    result.map_err(|error| CliError::caused("cannot write the result", error))
+}
+
+/// Computes and writes the result in f64 with its bounds, if there are any; answers with a report of them.
+fn exact(case: &Case, plan: &OraclePlan, model: Option<ModelName>) -> Result<String, CliError> {
+    let computed = in_f64(case, plan.stages).map_err(|error| cannot(plan, error))?;
+    let bounds = model.map(|model| computed.bounds(case, model.arithmetic())).transpose();
+    let bounds = bounds.map_err(|error| cannot(plan, error))?;
+    let report = bounds
+        .as_ref()
+        .map(|(radii, undecided)| sharpness::report(radii, undecided, &computed.gradients));
+    written(computed.write(&plan.output, case, bounds.map(|(radii, _)| radii)))?;
+    Ok(report.unwrap_or_default())
 }

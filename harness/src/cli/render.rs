@@ -12,8 +12,7 @@ use super::paths;
 use super::scene::scene_case;
 use super::sight;
 use splatcheck_reference::splat::convention::Convention;
-use splatcheck_reference::splat::rasterize::rasterize;
-use splatcheck_reference::splat::render::project_scene;
+use splatcheck_workloads::splat::computed::Seen;
 use splatcheck_workloads::splat::files::image;
 
 /// Options of `render`, as typed.
@@ -73,10 +72,9 @@ pub fn run(plan: &RenderPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     if let Some(why) = sight::blind(&case, 0) {
         return Err(CliError::new(format!("{}: the image would show nothing: {why}", case.name)));
     }
-    let scene = case.scene.map(f64::from);
-    let projected = project_scene(&scene, 0, &case.convention)
-        .map_err(|error| CliError::caused(format!("cannot render {}", case.name), error))?;
-    let raster = rasterize::<f64>(&projected.view(&scene, 0, &case.convention));
+    let (scene, cannot) = (&case.scene, format!("cannot render {}", case.name));
+    let seen = Seen::new(&case, 0).map_err(|error| CliError::caused(cannot, error))?;
+    let (raster, projected) = (seen.image(), &seen.projected);
     image::write_png(&plan.output, scene.width, scene.height, &raster.render_colors)
         .map_err(|error| CliError::caused("cannot write the image", error))?;
     writeln!(

@@ -4,8 +4,8 @@
 use super::exit::CliError;
 use splatcheck_judge::workload::AnyCase;
 use splatcheck_reference::splat::camera::Camera;
-use splatcheck_reference::splat::render::project_scene;
 use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::computed::Seen;
 use splatcheck_workloads::splat::splat_case;
 
 /// Of ten Gaussians so many are behind a camera whose axes are asked for.
@@ -25,9 +25,8 @@ pub(super) fn blind(case: &Case, camera: usize) -> Option<String> {
     if in_image(case, &view, &view.viewmat).next().is_some() {
         return None;
     }
-    let projected = project_scene(&scene.map(f64::from), camera, &case.convention);
-    match projected {
-        Ok(projected) if projected.lists.flatten_ids.is_empty() => Some(words(case, &view)),
+    match Seen::new(case, camera) {
+        Ok(seen) if seen.projected.lists.flatten_ids.is_empty() => Some(words(case, &view)),
         // More pairs than there can be are some.
         Ok(_) | Err(_) => None,
     }

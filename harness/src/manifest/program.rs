@@ -148,6 +148,10 @@ struct Arrays<'a> {
     inputs: &'a Tensors,
     tensors: Vec<(&'a Array, Buffer)>,
     named: Vec<(&'a str, Buffer)>,
+    /// Those that belong to one parameter alone, by its place.
+    own: Vec<(&'a str, Buffer)>,
+    /// The place of the parameter that is made.
+    place: &'a str,
 }
 
 impl<'a> Arrays<'a> {
@@ -202,7 +206,11 @@ impl<'a> Arrays<'a> {
         Ok(match pointer {
             Argument::Input(array) => self.tensor(device, array, None)?.address(),
             Argument::Output(array, start) => self.tensor(device, array, Some(*start))?.address(),
-            Argument::Own(contents) => self.contents(device, contents)?.address(),
+            Argument::Own(contents) => {
+                let buffer = self.contents(device, contents)?;
+                self.own.push((self.place, buffer));
+                buffer.address()
+            }
             Argument::Named(name) => self.shared(device, name)?.address(),
             Argument::Null => 0,
             Argument::Struct(_) => {
@@ -284,8 +292,9 @@ impl<'a> Arrays<'a> {
             let (buffer, byte) = device.buffer_at(address)?;
             let own = self.tensors.iter().find(|(_, own)| *own == buffer);
             let named = self.named.iter().find(|(_, own)| *own == buffer);
-            let name = |(name, _): &(&str, Buffer)| format!("byte {byte} of the buffer '{name}'");
-            own.map(|(array, _)| self.element(array, byte)).or_else(|| named.map(name))
+            let other = named.or_else(|| self.own.iter().find(|(_, own)| *own == buffer));
+            let name = |(name, _): &(&str, Buffer)| format!("byte {byte} of {name}");
+            own.map(|(array, _)| self.element(array, byte)).or_else(|| other.map(name))
         };
         let input = |name: &str, byte| {
             let (array, _) = self.tensors.iter().find(|(array, _)| array.name() == name)?;
@@ -336,13 +345,14 @@ impl ForeignProgram for ManifestKernel {
         let manifest = &self.manifest;
         let symbols = manifest.symbols(inputs)?;
         let launches = self.evaluate(&symbols)?;
-        let (tensors, named) = (Vec::new(), Vec::new());
-        let mut arrays = Arrays { kernel: manifest, symbols, inputs, tensors, named };
+        let (tensors, named, own, place) = (Vec::new(), Vec::new(), Vec::new(), "");
+        let mut arrays = Arrays { kernel: manifest, symbols, inputs, tensors, named, own, place };
         for ((launch, entry), evaluated) in
             manifest.launches.iter().zip(&self.entries).zip(launches)
         {
             let mut arguments = Vec::with_capacity(launch.parameters.len());
             for parameter in &launch.parameters {
+                arrays.place = &parameter.place;
                 arguments.push(arrays.argument(device, &parameter.argument)?);
             }
             let Evaluated { grid, block, dynamic_shared } = evaluated;

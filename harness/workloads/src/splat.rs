@@ -5,6 +5,7 @@ pub mod accuracy;
 pub mod case;
 pub mod chained;
 pub mod comparing;
+pub mod computed;
 pub mod contract;
 pub mod contributions;
 mod diagnosis;

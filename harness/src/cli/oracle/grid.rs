@@ -8,7 +8,6 @@ use super::super::sharpness;
 use super::only_of_splats;
 use super::options::{OraclePlan, ScalarName};
 use splatcheck_judge::io::InputError;
-use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
 use splatcheck_workloads::grid::case::Points;
 use splatcheck_workloads::grid::case_file::{AnyCaseFile, read_any};
 use splatcheck_workloads::grid::growth::LevelTableCase;
@@ -27,7 +26,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
     };
     let report = match (plan.scalar, plan.bounds) {
         (ScalarName::F32, _) => {
-            written(write_result(&plan.output, &case, Outputs::<f32>::of(&case), None))?;
+            written(write_result(&plan.output, &case, Outputs::in_f32(&case), None))?;
             String::new()
         }
         (ScalarName::F64, model) => in_f64(plan, &case, model)?,
@@ -64,14 +63,8 @@ fn written(result: Result<(), InputError>) -> Result<(), CliError> {
 
 /// Computes and writes the result with its bounds, if there are any; answers with a report of them.
 fn in_f64(plan: &OraclePlan, case: &Points, model: Option<ModelName>) -> Result<String, CliError> {
-    let outputs = Outputs::<f64>::of(case);
-    let radii = model.map(|model| match model {
-        ModelName::Ieee => Radii::of::<Ieee>(case),
-        ModelName::Wgsl => Radii::of::<Wgsl>(case),
-        ModelName::WgslExp0 => Radii::of::<WgslExpZero>(case),
-        ModelName::Cuda => Radii::of::<Cuda>(case),
-        ModelName::CudaFast => Radii::of::<CudaFast>(case),
-    });
+    let outputs = Outputs::in_f64(case);
+    let radii = model.map(|model| Radii::under(model.arithmetic(), case));
     let report = radii.as_ref().map(|radii| report(case, &outputs, radii));
     let radii = radii.map(|radii| (radii.model, radii.outputs));
     written(write_result(&plan.output, case, outputs, radii))?;

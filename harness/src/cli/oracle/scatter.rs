@@ -2,14 +2,12 @@
 
 use std::io::Write;
 
-use super::super::contract::ModelName;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
 use super::only_of_splats;
 use super::options::{OraclePlan, ScalarName};
-use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 use splatcheck_workloads::scatter::case::Case;
-use splatcheck_workloads::scatter::result_file::{in_f32, in_f64, radii, write_result};
+use splatcheck_workloads::scatter::result_file::{in_f32, in_f64, radii_under, write_result};
 
 /// Carries out the plan.
 ///
@@ -25,13 +23,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
         (ScalarName::F32, _) => write_result(&plan.output, numbers, in_f32(numbers), None),
         (ScalarName::F64, model) => {
             let sums = in_f64(numbers);
-            let radii = model.map(|model| match model {
-                ModelName::Ieee => (Ieee::TABLE.name, radii::<Ieee>(numbers)),
-                ModelName::Wgsl => (Wgsl::TABLE.name, radii::<Wgsl>(numbers)),
-                ModelName::WgslExp0 => (WgslExpZero::TABLE.name, radii::<WgslExpZero>(numbers)),
-                ModelName::Cuda => (Cuda::TABLE.name, radii::<Cuda>(numbers)),
-                ModelName::CudaFast => (CudaFast::TABLE.name, radii::<CudaFast>(numbers)),
-            });
+            let radii = model.map(|model| radii_under(model.arithmetic(), numbers));
             if let Some((model, radii)) = &radii {
                 let rows = vec![sharpness::row("sums", &[&sums], &[radii])];
                 report = sharpness::text(model, &[], rows);

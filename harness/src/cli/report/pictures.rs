@@ -8,9 +8,8 @@ use splatcheck_judge::gate::{ElementSummary, FindingSummary};
 use splatcheck_judge::report::page::float;
 use splatcheck_judge::report::page::pictures::{Ellipse, Images, Picture, SIGMAS};
 use splatcheck_judge::workload::AnyCase;
-use splatcheck_reference::splat::rasterize::rasterize;
-use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::view::Splats;
+use splatcheck_workloads::splat::computed::Seen;
 use splatcheck_workloads::splat::files::image;
 use splatcheck_workloads::splat::splat_case;
 use std::collections::BTreeSet;
@@ -35,7 +34,7 @@ pub(super) fn of(finding: &FindingSummary) -> Picture {
 /// Why there is nothing to show.
 fn images(finding: &FindingSummary, case: &AnyCase) -> Result<Images, String> {
     let case = splat_case(case).ok_or("the case has no image")?;
-    let scene = case.scene.map(f64::from);
+    let scene = &case.scene;
     let size = [scene.width, scene.height];
     if finding.camera >= scene.cameras.len() {
         return Err(format!("the case has no camera {}", finding.camera));
@@ -43,12 +42,12 @@ fn images(finding: &FindingSummary, case: &AnyCase) -> Result<Images, String> {
     if scene.width as usize * scene.height as usize > MOST_PIXELS {
         return Err(format!("{} x {} pixels are too many for a page", size[0], size[1]));
     }
-    let projected = project_scene(&scene, finding.camera, &case.convention)
-        .map_err(|error| error.to_string())?;
-    if projected.splats.channels != 3 {
-        return Err(format!("the image has {} channels", projected.splats.channels));
+    let seen = Seen::new(case, finding.camera).map_err(|error| error.to_string())?;
+    let splats = &seen.projected.splats;
+    if splats.channels != 3 {
+        return Err(format!("the image has {} channels", splats.channels));
     }
-    let raster = rasterize::<f64>(&projected.view(&scene, finding.camera, &case.convention));
+    let raster = seen.image();
     let png = |colors: &[f64]| {
         image::encode(size[0], size[1], colors).map_err(|problem| problem.to_string())
     };
@@ -69,7 +68,7 @@ fn images(finding: &FindingSummary, case: &AnyCase) -> Result<Images, String> {
         images.push(("kernel minus oracle, grey is 0", png(&differ)?));
     }
     let differing = gaussians(finding);
-    let ellipses = ellipses(&projected.splats, &differing);
+    let ellipses = ellipses(splats, &differing);
     Ok(Images { size, images, ellipses })
 }
 

@@ -26,6 +26,8 @@ use super::gate::Gate;
 use splatcheck_judge::io::container::{self, Entry, Number};
 use splatcheck_judge::io::error::{InputError, Problem};
 use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::judge::Arithmetic;
+use splatcheck_judge::under;
 
 /// The numbers of all stages, or their bounds.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +48,7 @@ where
 {
     /// What the stages make of a case.
     #[must_use]
-    pub fn of(case: &Points) -> Self {
+    fn of(case: &Points) -> Self {
         let Points { grid, positions, table, v_features, .. } = case;
         if let Some(gated) = case.gated() {
             let Gradients { v_table, v_mask, v_positions } = gated.gradients(v_features);
@@ -73,10 +75,34 @@ pub struct Radii {
     pub undecided: Undecided,
 }
 
-impl Radii {
-    /// The radii about what the stages make of a case in f64, under the model `M`.
+impl Outputs<f32> {
+    /// What the stages make of a case in f32, as a kernel computes.
     #[must_use]
-    pub fn of<M: Model>(case: &Points) -> Self {
+    pub fn in_f32(case: &Points) -> Self {
+        Self::of(case)
+    }
+}
+
+impl Outputs<f64> {
+    /// What the stages make of a case in f64.
+    #[must_use]
+    pub fn in_f64(case: &Points) -> Self {
+        Self::of(case)
+    }
+}
+
+fn radii<M: Model>(case: &Points) -> Radii {
+    Radii::of::<M>(case)
+}
+
+impl Radii {
+    /// The radii about what the stages make of a case in f64.
+    #[must_use]
+    pub fn under(arithmetic: Arithmetic, case: &Points) -> Self {
+        under!(arithmetic, radii(case))
+    }
+
+    fn of<M: Model>(case: &Points) -> Self {
         let Points { grid, positions, table, v_features, .. } = case;
         let radii = |bounds: bounds::Bounds<M>| -> Vec<f64> {
             bounds.elements.iter().map(|number| number.radius()).collect()

@@ -17,6 +17,8 @@ use super::case::Numbers;
 use splatcheck_judge::io::container::{self, Entry, Number};
 use splatcheck_judge::io::error::{InputError, Problem};
 use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::judge::Arithmetic;
+use splatcheck_judge::under;
 use splatcheck_judge::workload::WORKLOAD_KEY;
 
 /// The sums in f64, added in the order of the elements.
@@ -39,9 +41,17 @@ pub fn in_f32(numbers: &Numbers) -> Vec<f32> {
     sums
 }
 
-/// How far a program that conforms to the model `M` may lie from each sum in f64.
+/// The model's name, and how far a program that conforms to it may lie from each sum in f64.
 #[must_use]
-pub fn radii<M: Model>(numbers: &Numbers) -> Vec<f64> {
+pub fn radii_under(arithmetic: Arithmetic, numbers: &Numbers) -> (&'static str, Vec<f64>) {
+    under!(arithmetic, named_radii(numbers))
+}
+
+fn named_radii<M: Model>(numbers: &Numbers) -> (&'static str, Vec<f64>) {
+    (M::TABLE.name, radii::<M>(numbers))
+}
+
+fn radii<M: Model>(numbers: &Numbers) -> Vec<f64> {
     let bounds = sums::<M>(&numbers.elements());
     let of = |(at, sum): (usize, &splatcheck_reference::arithmetic::ElementBound)| {
         let terms = bounds.terms[at / numbers.width];
