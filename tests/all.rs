@@ -34,6 +34,7 @@ mod killed;
 mod layering;
 mod limits;
 mod manifest;
+mod manifest_files;
 mod manifest_stages;
 mod merging;
 mod mutants;

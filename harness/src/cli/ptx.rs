@@ -234,11 +234,11 @@ impl PtxArgs {
 
     /// The kernel with its manifest, or with the parameters of the formulation.
     fn kernel(&self) -> Result<UserKernel, CliError> {
-        let files = [&*self.file].into_iter();
-        let compiler = self.compiler.clone().of(files, Some(self.judged.fast_math))?;
+        let (compiler, fast_math) = (self.compiler.clone(), self.judged.fast_math);
         if let Some(manifest) = &self.manifest {
-            return read_manifest(&self.file, manifest, &compiler);
+            return read_manifest(&self.file, manifest, (compiler, fast_math));
         }
+        let compiler = compiler.of([&*self.file].into_iter(), Some(fast_math))?;
         let entry = self.kernel.clone().ok_or_else(|| CliError::new(NO_ARRAYS))?;
         let asked = self.formulation.unwrap_or_default();
         read_kernel(("ptx", &self.file), &compiler, entry, &asked.interfaces())

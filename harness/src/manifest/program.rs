@@ -1,13 +1,14 @@
 //! A manifest together with its program: on a case its arrays are made, its kernels run one after
 //! another, and its outputs come back as the stage's.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use splatcheck_emulator::{Argument as Bytes, Buffer, Launch as Launched, Module};
 use splatcheck_gpu::emulator::{ForeignDevice, ForeignProgram};
 use splatcheck_gpu::{EngineError, Tensors};
 
-use super::bind::{BindError, bind, structure};
+use super::bind::{BindError, bind, entries, structure};
 use super::values::{
     Initial, byte_size, count, initial, number_bytes, of_kernel, outputs, words_of, wrong,
 };
@@ -23,9 +24,26 @@ const MOST_DEEP: u32 = 64;
 #[derive(Debug)]
 pub struct ManifestKernel {
     manifest: Manifest,
-    module: Module,
-    ptx: String,
+    program: File,
+    /// The files of launches that have their own, by the manifest's names for them.
+    files: BTreeMap<String, File>,
     entries: Vec<String>,
+}
+
+/// A program's text, and its kernels.
+#[derive(Debug)]
+struct File {
+    ptx: String,
+    module: Module,
+    names: Vec<String>,
+}
+
+impl File {
+    /// The file that is the one of this number of a program's.
+    fn new(ptx: String, number: u32) -> Result<Self, BindError> {
+        let module = Module::parse(&ptx).map_err(BindError::Ptx)?.numbered(number);
+        Ok(Self { names: entries(&ptx), ptx, module })
+    }
 }
 
 /// How one kernel is launched on one case.
@@ -44,7 +62,10 @@ impl PartialEq for ManifestKernel {
     fn eq(&self, other: &Self) -> bool {
         let texts = [self.manifest.text(), other.manifest.text()];
         let presets = [self.manifest.preset(), other.manifest.preset()];
-        texts[0] == texts[1] && presets[0] == presets[1] && self.ptx == other.ptx
+        texts[0] == texts[1]
+            && presets[0] == presets[1]
+            && self.ptx() == other.ptx()
+            && self.files().eq(other.files())
     }
 }
 
@@ -56,9 +77,37 @@ impl ManifestKernel {
     /// # Errors
     /// [`BindError`].
     pub fn new(manifest: Manifest, ptx: String) -> Result<Arc<Self>, BindError> {
-        let module = Module::parse(&ptx).map_err(BindError::Ptx)?;
-        let entries = bind(&manifest, &ptx, &module)?;
-        Ok(Arc::new(Self { manifest, module, ptx, entries }))
+        Self::of_files(manifest, ptx, BTreeMap::new())
+    }
+
+    /// The same where launches have files of their own, whose texts these are.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn of_files(
+        manifest: Manifest,
+        ptx: String,
+        texts: BTreeMap<String, String>,
+    ) -> Result<Arc<Self>, BindError> {
+        let in_file = |file: &str| {
+            let file = file.to_owned();
+            |source| BindError::File { file, source: Box::new(source) }
+        };
+        let program = File::new(ptx, 0)?;
+        let mut files = BTreeMap::new();
+        for ((name, text), number) in texts.into_iter().zip(1..) {
+            let file = File::new(text, number).map_err(in_file(&name))?;
+            files.insert(name, file);
+        }
+        let one = |launch: &Launch| match &launch.file {
+            None => bind(launch, &program.names, &program.module),
+            Some(name) => {
+                let file = files.get(name).ok_or_else(|| BindError::Missing(name.clone()))?;
+                bind(launch, &file.names, &file.module).map_err(in_file(name))
+            }
+        };
+        let entries = manifest.launches.iter().map(one).collect::<Result<_, _>>()?;
+        Ok(Arc::new(Self { manifest, program, files, entries }))
     }
 
     /// The same with a changed text of the program.
@@ -66,7 +115,8 @@ impl ManifestKernel {
     /// # Errors
     /// [`BindError::Ptx`] where it does not parse; as [`Self::new`].
     pub fn changed(&self, ptx: &str) -> Result<Arc<Self>, BindError> {
-        Self::new(self.manifest.clone(), ptx.to_owned())
+        let files = self.files().map(|(name, text)| (name.to_owned(), text.to_owned()));
+        Self::of_files(self.manifest.clone(), ptx.to_owned(), files.collect())
     }
 
     /// The manifest.
@@ -78,7 +128,26 @@ impl ManifestKernel {
     /// The program.
     #[must_use]
     pub fn ptx(&self) -> &str {
-        &self.ptx
+        &self.program.ptx
+    }
+
+    /// The texts of files that launches have of their own, by their names.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(name, file)| (&**name, &*file.ptx))
+    }
+
+    /// The text that has an entry point, of several the one that is launched first.
+    #[must_use]
+    pub fn text_of(&self, entry: &str) -> &str {
+        let mut launches = self.manifest.launches.iter().zip(&self.entries);
+        let launch = launches.find(|(_, name)| *name == entry).map(|(launch, _)| launch);
+        &launch.map_or(&self.program, |launch| self.file(launch)).ptx
+    }
+
+    /// The file of a launch.
+    fn file(&self, launch: &Launch) -> &File {
+        let own = launch.file.as_ref().and_then(|name| self.files.get(name));
+        own.unwrap_or(&self.program)
     }
 
     /// Its entry points, in the order in which they run.
@@ -285,10 +354,6 @@ impl<'a> Arrays<'a> {
 }
 
 impl ForeignProgram for ManifestKernel {
-    fn module(&self) -> &Module {
-        &self.module
-    }
-
     /// Without a case, that is without inputs, no output comes back.
     fn run(
         &self,
@@ -308,7 +373,8 @@ impl ForeignProgram for ManifestKernel {
                 arguments.push(arrays.argument(device, &parameter.argument)?);
             }
             let Evaluated { grid, block, dynamic_shared } = evaluated;
-            device.launch(entry, &Launched { grid, block, dynamic_shared, arguments })?;
+            let module = &self.file(launch).module;
+            device.launch(module, entry, &Launched { grid, block, dynamic_shared, arguments })?;
         }
         if inputs.is_empty() { Ok(Tensors::new()) } else { arrays.outputs(device) }
     }

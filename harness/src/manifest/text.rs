@@ -45,6 +45,7 @@ pub(super) struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Launch {
+    pub(super) file: Option<Spanned<String>>,
     pub(super) kernel: Option<Spanned<String>>,
     pub(super) block: Option<Spanned<Vec<Expression>>>,
     pub(super) grid: Option<Spanned<Vec<Expression>>>,

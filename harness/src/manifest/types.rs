@@ -13,7 +13,7 @@ use splatcheck_workloads::splat::ColorForms;
 use splatcheck_workloads::splat::comparing;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_in, judged_on_foreign};
 use splatcheck_workloads::splat::kernel_rules::{KernelRules, Reach};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -58,6 +58,8 @@ pub struct Manifest {
 /// One kernel and how it is launched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
+    /// The file that has it, beside the manifest, where that is not the program's.
+    pub file: Option<String>,
     /// Its entry point, as written.
     pub kernel: String,
     /// The line that names it.
@@ -235,6 +237,12 @@ impl Manifest {
     #[must_use]
     pub fn preset(&self) -> Option<&str> {
         self.preset.as_deref()
+    }
+
+    /// The files of launches that have their own, each once.
+    #[must_use]
+    pub fn files(&self) -> BTreeSet<&str> {
+        self.launches.iter().filter_map(|launch| launch.file.as_deref()).collect()
     }
 
     /// The parameters of all launches.

@@ -1,0 +1,97 @@
+//! Manifests whose launches have files of their own.
+
+use std::fs;
+use std::path::Path;
+
+use splatcheck_tests::say;
+
+use crate::manifest::{TO_LOGITS, by_logits, case, kernel, reproducer};
+
+const HEADER: &str = ".version 8.4\n.target sm_75\n.address_size 64\n";
+
+/// The kernel with gsplat's parameter list, and one behind it in a file of its own; the program and the manifest,
+/// in a folder of theirs.
+fn two_files(folder: &Path, to_logits: &str) -> [String; 2] {
+    let below = folder.join("kernels");
+    fs::create_dir_all(&below).expect("made");
+    let [_, manifest] = by_logits(&below, "");
+    let text = fs::read_to_string(&manifest).expect("readable");
+    let second = "[[launch]]\nkernel = \"to_logits\"";
+    assert!(text.contains(second), "{text}");
+    let text = text.replace(second, "[[launch]]\nfile = \"to_logits.ptx\"\nkernel = \"to_logits\"");
+    fs::write(&manifest, text).expect("written");
+    fs::write(below.join("to_logits.ptx"), format!("{HEADER}{to_logits}")).expect("written");
+    [kernel("gsplat_backward.ptx"), manifest]
+}
+
+#[test]
+fn a_launch_may_have_a_file_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let judge = |to_logits: &str, more: &[&str]| {
+        let [program, manifest] = two_files(here, to_logits);
+        say(here, &[&["ptx", &program, "--manifest", &manifest][..], more].concat())
+    };
+    let scene = case("tile-corner");
+    let on_case = [&*scene[0], &*scene[1], "--json", "r.json"];
+    let said = judge(TO_LOGITS, &on_case);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let json = fs::read_to_string(here.join("r.json")).expect("written");
+    assert!(json.contains("to_logits.ptx") && json.contains("gsplat_backward.ptx"), "both: {json}");
+    // A fault in the second file, whose reproducer holds both.
+    let wrong = TO_LOGITS.replace("mul.rn.f32 %f6, %f2, %f5;", "mul.rn.f32 %f6, %f2, %f1;");
+    let said = judge(&wrong, &on_case);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let again = reproducer(here, &said);
+    fs::remove_dir_all(here.join("kernels")).expect("removed");
+    let again = say(here, &["replay", again.to_str().expect("a plain name")]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+    // Misuse is shown in the lines of the file that it is in.
+    let beyond = TO_LOGITS.replace("[%rd7], %f6", "[%rd7+4194304], %f6");
+    let said = judge(&beyond, &on_case);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("st.global.f32 [%rd7+4194304], %f6;"), "{said:?}");
+    let observed = judge(&beyond, &[&on_case[..2], &["--observe-only"]].concat());
+    assert!(observed.out.contains("st.global.f32 [%rd7+4194304], %f6;"), "{observed:?}");
+}
+
+#[test]
+fn a_file_that_is_not_there_or_lacks_its_kernel_is_told_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let scene = case("tile-corner");
+    let [program, manifest] = two_files(here, TO_LOGITS);
+    let text = fs::read_to_string(&manifest).expect("readable");
+    for (from, to, expected) in [
+        ("\"to_logits.ptx\"", "\"nowhere.ptx\"", "nowhere.ptx: cannot open"),
+        (
+            "kernel = \"to_logits\"",
+            "kernel = \"by_logits\"",
+            "to_logits.ptx: no entry point is named 'by_logits': there are to_logits",
+        ),
+        (
+            "{ u32 = \"N\" }, { tensor = \"opacities\" }, { buffer",
+            "{ tensor = \"opacities\" }, { buffer",
+            "to_logits.ptx: entry point 'to_logits' takes 4 parameters",
+        ),
+        ("\"to_logits.ptx\"", "\"\"", "launch 2, file is empty: name a file of PTX or CUDA"),
+        (
+            "[[launch]]\n",
+            "[[launch]]\nfile = \"to_logits.ptx\"\n",
+            "launch 1, file is given, as in every launch",
+        ),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{to}");
+        fs::write(&manifest, changed).expect("written");
+        let said = say(here, &["ptx", &program, "--manifest", &manifest, &scene[0], &scene[1]]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(expected), "no '{expected}': {said:?}");
+    }
+    fs::write(&manifest, &text).expect("written");
+    fs::write(here.join("kernels/to_logits.ptx"), "no PTX").expect("written");
+    let said = say(here, &["ptx", &program, "--manifest", &manifest, &scene[0], &scene[1]]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("to_logits.ptx: PTX line 1"), "{said:?}");
+}
