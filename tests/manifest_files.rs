@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use splatcheck_judge::io::container;
 use splatcheck_tests::say;
 
 use crate::manifest::{TO_LOGITS, by_logits, case, kernel, reproducer};
@@ -94,4 +95,40 @@ fn a_file_that_is_not_there_or_lacks_its_kernel_is_told_by_name() {
     let said = say(here, &["ptx", &program, "--manifest", &manifest, &scene[0], &scene[1]]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("to_logits.ptx: PTX line 1"), "{said:?}");
+}
+
+#[test]
+fn the_first_case_is_saved_with_what_came_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let (program, manifest) = (kernel("gsplat_backward.ptx"), kernel("gsplat_backward.toml"));
+    let scene = case("tile-corner");
+    let words = ["ptx", &program, "--manifest", &manifest, "--save", "all.safetensors"];
+    let saved = |more: &[&str]| {
+        let said = say(here, &[&words[..], more].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        fs::read(here.join("all.safetensors")).expect("written")
+    };
+    let bytes = saved(&[&scene[0], &scene[1]]);
+    let all = container::parse(&bytes).expect("a file");
+    assert_eq!(all.text("stage"), Some("rasterize_backward"), "{:?}", all.metadata);
+    for (name, dtype) in [("means2d", "F32"), ("f32_v_means2d", "F32"), ("exact_v_means2d", "F64")]
+    {
+        assert_eq!(all.tensors[name].type_name(), dtype, "{name}");
+        assert_eq!(all.tensors[name].shape, all.tensors["means2d"].shape, "{name}");
+    }
+    let found = all.tensors["f32_v_means2d"].numbers(&[None, None]).expect("floats");
+    assert!(found.iter().any(|&number| number != 0.0), "there is a gradient: {found:?}");
+    let bytes = saved(&[&scene[0], &scene[1], "--observe-only"]);
+    let all = container::parse(&bytes).expect("a file");
+    assert!(all.tensors.contains_key("f32_v_colors"), "what it returned");
+    assert!(!all.tensors.keys().any(|name| name.starts_with("exact_")), "without an oracle");
+    let said = say(here, &[&words[..], &["--observe-only"]].concat());
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("--save: there is no case, so no inputs"), "{said:?}");
+    let words =
+        ["ptx", &program, "--manifest", &manifest, "--save", "all.txt", &scene[0], &scene[1]];
+    let said = say(here, &words);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("--save all.txt"), "{said:?}");
 }

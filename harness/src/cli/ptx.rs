@@ -4,6 +4,7 @@ mod interface;
 mod judged_as;
 mod observe;
 mod read;
+mod save;
 mod subject;
 
 pub use judged_as::{JudgedAs, Reduced};
@@ -117,6 +118,10 @@ pub struct PtxArgs {
     /// Runs at once [default: one for each core]
     #[arg(long, value_name = "J", allow_negative_numbers = true, value_parser = positive::<NonZeroU16>)]
     pub jobs: Option<NonZeroU16>,
+    /// Write the first case: its inputs, what the kernel makes of them in f32, and what is exact in f64, without
+    /// an oracle the first two (.safetensors)
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
     /// Folder for reproducers, which have a folder of the kernel's name there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
@@ -158,6 +163,8 @@ pub struct PtxPlan {
     pub repeats: Option<Repeats>,
     /// Runs at once.
     pub jobs: usize,
+    /// Where the first case goes.
+    pub save: Option<PathBuf>,
     /// Folder for reproducers.
     pub out: PathBuf,
     /// What stops the build.
@@ -209,6 +216,12 @@ impl PtxArgs {
             Some(_) => vec![Order::Lockstep],
             None => self.order.orders()?,
         };
+        if self.save.is_some() && subject.count() == 0 {
+            return Err(CliError::new(
+                "--save: there is no case, so no inputs: give one with --case",
+            ));
+        }
+        let save = self.save.map(|file| paths::writable_file("--save", &file, "safetensors"));
         let cores = threads::cores();
         let run =
             provenance::of_ptx(&kernel, (&self.file, self.manifest.as_deref()), subject.seed());
@@ -217,6 +230,7 @@ impl PtxArgs {
             out: out.join(folder_name(&run.subject)),
             gate: self.gate.resolve()?.of(run),
             file: self.file,
+            save: save.transpose()?,
             subject,
             observe_only: self.observe_only,
             setting,
@@ -359,6 +373,9 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         pool.install(|| Run::new(plan, formulation).judge(trial, &|runs| bar.inc(runs)))
     })?;
     bar.finish_and_clear();
+    if let Some(file) = &plan.save {
+        save::judged(&Run::new(plan, judged.formulation), file)?;
+    }
     judged.diagnose();
     let mut reports = join_seeds(judged.reports);
     let files = reproducers.write_all(&mut reports, Some(&plan.kernel));
