@@ -454,7 +454,7 @@ impl<'p> Run<'p> {
         let UserProgram::Manifest(kernel) = &self.plan.kernel.program else { return Ok(()) };
         let Some(job) = item.job(self.stage) else { return Ok(()) };
         let symbols = kernel.manifest().symbols(&job.inputs).map_err(CliError::of)?;
-        kernel.evaluate(&symbols).map(drop).map_err(CliError::of)
+        kernel.evaluate(&symbols, &job.inputs).map(drop).map_err(CliError::of)
     }
 
     /// The emulator with the kernel: one engine of those that run at the same time, with its share of the

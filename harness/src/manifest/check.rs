@@ -1,5 +1,6 @@
 //! From what is written in a manifest to what it means: every key is checked where it stands.
 
+mod contents;
 mod launch;
 mod parameter;
 
@@ -8,8 +9,9 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use super::text::{self, File};
-use crate::manifest::types::{Argument, Contents, Language, Manifest, Presets, Shape, Start};
+use self::contents::KINDS;
+use super::text::File;
+use crate::manifest::types::{Argument, Language, Manifest, Presets, Start};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_judge::workload::{BuiltIn, Constant};
@@ -36,9 +38,8 @@ pub(super) fn manifest(
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
         let place = At { line: check.line(written), place: format!("buffer.{name}") };
-        let text::Contents { zeros, poison, random } = written.get_ref();
-        let found = check.contents(&place, (zeros.as_ref(), poison.as_ref(), random.as_ref()))?;
-        let missing = || place.problem("empty", "give one of zeros, poison, random");
+        let found = check.contents(&place, written.get_ref())?;
+        let missing = || place.problem("empty", format!("give one of {KINDS}"));
         buffers.insert(name.clone(), found.ok_or_else(missing)?);
     }
     let preset = check.preset(&file, presets)?;
@@ -205,47 +206,6 @@ impl Check<'_> {
         of.next()
     }
 
-    fn contents(
-        &self,
-        at: &At,
-        written: (Option<&text::Shape>, Option<&text::Shape>, Option<&text::Random>),
-    ) -> Result<Option<Contents>, Problem> {
-        let shape = |key: &str, shape: &text::Shape| {
-            let at = at.key(key);
-            let bytes = match shape.dtype.as_str() {
-                "u8" => 1,
-                "f32" | "i32" | "u32" => 4,
-                "f64" | "i64" | "u64" => 8,
-                other => {
-                    let advice = "expected u8, i32, u32, i64, u64, f32 or f64";
-                    return Err(at.key("dtype").problem(&quoted(other), advice));
-                }
-            };
-            let sides = shape.shape.iter().map(|side| self.integer(side, &at));
-            Ok(Shape { bytes, sides: sides.collect::<Result<_, _>>()? })
-        };
-        Ok(match written {
-            (None, None, None) => None,
-            (Some(zeros), None, None) => {
-                Some(Contents { shape: shape("zeros", zeros)?, start: Start::Zeros })
-            }
-            (None, Some(poison), None) => {
-                Some(Contents { shape: shape("poison", poison)?, start: Start::Poison })
-            }
-            (None, None, Some(random)) => {
-                let text::Random { shape: sides, low, high, seed } = random.clone();
-                if !(low <= high && low.is_finite() && high.is_finite()) {
-                    let value = format!("from {low} to {high}");
-                    return Err(at.key("random").problem(&value, "expected low <= high, finite"));
-                }
-                let floats = text::Shape { dtype: "f32".to_owned(), shape: sides };
-                let shape = shape("random", &floats)?;
-                Some(Contents { shape, start: Start::Random { low, high, seed } })
-            }
-            _ => return Err(at.problem("several of zeros, poison, random", "leave one")),
-        })
-    }
-
     /// The preset that is named.
     fn preset(&self, file: &File, presets: Presets<'_>) -> Result<Option<Arc<Preset>>, Problem> {
         let Some(written) = &file.preset else { return Ok(None) };
@@ -312,7 +272,7 @@ impl Check<'_> {
                 if !manifest.buffers.contains_key(name) {
                     let advice = format!(
                         "describe it: [buffer.{name}] with zeros = {{ dtype = \"f32\", shape = [\"N\"] }}, \
-                         poison or random"
+                         or another of {KINDS}"
                     );
                     let field = format!("{}.buffer", parameter.place);
                     return Err(Problem::new(field, quoted(name), advice).at_line(parameter.line));

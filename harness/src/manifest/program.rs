@@ -9,9 +9,8 @@ use splatcheck_gpu::emulator::{ForeignDevice, ForeignProgram};
 use splatcheck_gpu::{EngineError, Tensors};
 
 use super::bind::{BindError, bind, entries, structure};
-use super::values::{
-    Initial, byte_size, count, initial, number_bytes, of_kernel, outputs, words_of, wrong,
-};
+use super::contents::{Initial, evaluates, initial};
+use super::values::{count, number_bytes, of_kernel, outputs, words_of, wrong};
 use crate::manifest::types::{Argument, Contents, Launch, Manifest, Scalar, Start};
 use splatcheck_workloads::layout::{Array, Expression, Symbols};
 
@@ -161,16 +160,24 @@ impl ManifestKernel {
     ///
     /// # Errors
     /// [`EngineError::Input`]: which expression has none, and why.
-    pub fn evaluate(&self, symbols: &Symbols) -> Result<Vec<Evaluated>, EngineError> {
+    pub fn evaluate(
+        &self,
+        symbols: &Symbols,
+        inputs: &Tensors,
+    ) -> Result<Vec<Evaluated>, EngineError> {
         for (name, contents) in &self.manifest.buffers {
             let wrong = |error| EngineError::Input(format!("manifest, buffer.{name}: {error}"));
-            byte_size(contents, symbols).map_err(wrong)?;
+            evaluates(contents, symbols, inputs).map_err(wrong)?;
         }
-        self.manifest.launches.iter().map(|launch| evaluate(launch, symbols)).collect()
+        self.manifest.launches.iter().map(|launch| evaluate(launch, symbols, inputs)).collect()
     }
 }
 
-fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError> {
+fn evaluate(
+    launch: &Launch,
+    symbols: &Symbols,
+    inputs: &Tensors,
+) -> Result<Evaluated, EngineError> {
     let line = launch.line;
     let sides = |key: &str, sides: &[Expression; 3]| -> Result<[u32; 3], EngineError> {
         let mut all = [0; 3];
@@ -185,7 +192,7 @@ fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError
                 Scalar::Number(number, value) => number_bytes(*number, value, symbols).map(drop),
                 Scalar::Words(..) | Scalar::Pointer(_) => Ok(()),
             }),
-            Argument::Own(contents) => byte_size(contents, symbols).map(drop),
+            Argument::Own(contents) => evaluates(contents, symbols, inputs),
             Argument::Input(_) | Argument::Output(..) | Argument::Named(_) | Argument::Null => {
                 Ok(())
             }
@@ -307,7 +314,7 @@ impl<'a> Arrays<'a> {
                 let words = array.beginning_as(input).pack(self.inputs, &self.symbols)?;
                 device.upload(bytemuck::cast_slice(&words))
             }
-            Some(Start::Zeros | Start::Random { .. }) => device.upload(&vec![0; 4 * words]),
+            Some(Start::Zeros) => device.upload(&vec![0; 4 * words]),
         };
         self.tensors.push((array, buffer));
         Ok(buffer)
@@ -318,7 +325,7 @@ impl<'a> Arrays<'a> {
         device: &mut ForeignDevice<'_>,
         contents: &Contents,
     ) -> Result<Buffer, EngineError> {
-        let bytes = initial(contents, &self.symbols);
+        let bytes = initial(contents, &self.symbols, self.inputs);
         Ok(match bytes.map_err(|error| EngineError::Input(error.to_string()))? {
             Initial::Bytes(bytes) => device.upload(&bytes),
             Initial::Unwritten(bytes) => device.allocate(bytes),
@@ -362,7 +369,7 @@ impl ForeignProgram for ManifestKernel {
     ) -> Result<Tensors, EngineError> {
         let manifest = &self.manifest;
         let symbols = manifest.symbols(inputs)?;
-        let launches = self.evaluate(&symbols)?;
+        let launches = self.evaluate(&symbols, inputs)?;
         let (tensors, named) = (Vec::new(), Vec::new());
         let mut arrays = Arrays { kernel: manifest, symbols, inputs, tensors, named };
         for ((launch, entry), evaluated) in

@@ -197,6 +197,24 @@ pub enum Start {
     Poison,
     /// What this input holds.
     Input(&'static Port),
+}
+
+/// An array of no tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// How large it is.
+    pub shape: Shape,
+    /// What it holds at first.
+    pub fill: Fill,
+}
+
+/// What an array of no tensor holds at first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fill {
+    /// Zeros.
+    Zeros,
+    /// Nothing was ever written.
+    Poison,
     /// Random floats.
     Random {
         /// The least.
@@ -206,16 +224,30 @@ pub enum Start {
         /// Which of all.
         seed: u64,
     },
+    /// These numbers.
+    Values(Number, Vec<Expression>),
+    /// Whole numbers, each so much more than the one before it.
+    Iota {
+        /// Their type.
+        number: Number,
+        /// The first.
+        first: Expression,
+        /// The difference.
+        step: Expression,
+    },
+    /// The sums of an expression over the tiles, from the first tile on.
+    Scan {
+        /// Their type.
+        number: Number,
+        /// What is added up, in which [`PER_TILE`] names what a tile has.
+        of: Expression,
+        /// Whether a tile's own is in its sum.
+        inclusive: bool,
+    },
 }
 
-/// An array of no tensor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Contents {
-    /// How large it is.
-    pub shape: Shape,
-    /// What it begins as.
-    pub start: Start,
-}
+/// The (tile, Gaussian) pairs of one tile, in an expression that is added up over the tiles.
+pub(super) const PER_TILE: &str = "pairs";
 
 /// How large an array is.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,17 +1,14 @@
 //! The values of a manifest's expressions on a case: counts, the arrays that are its own, and its outputs
 //! in gsplat's layout; the same for every language.
 
-use splatcheck_emulator::mix;
 use splatcheck_gpu::{Data, EngineError, Tensors};
 use splatcheck_reference::splat::Formulation;
 
-use crate::manifest::types::{Contents, Manifest, Number, Start};
+use super::contents::LARGEST;
+use crate::manifest::types::{Manifest, Number};
 use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, KernelKind, Symbols, Tensor,
 };
-
-/// The largest array that a manifest may ask for, bytes.
-pub(super) const LARGEST: u64 = 1 << 30;
 
 impl Manifest {
     /// What names stand for on a case with these inputs, or without a case, where there are none.
@@ -66,18 +63,6 @@ pub(super) fn count(expression: &Expression, symbols: &Symbols) -> Result<u32, V
         .map_err(|_| ValueError::Range { value, number: "an unsigned 32-bit number" })
 }
 
-/// Bytes of an array.
-pub(super) fn byte_size(contents: &Contents, symbols: &Symbols) -> Result<usize, ValueError> {
-    let mut bytes = u64::from(contents.shape.bytes);
-    for side in &contents.shape.sides {
-        bytes = bytes.saturating_mul(u64::from(count(side, symbols)?));
-    }
-    match usize::try_from(bytes) {
-        Ok(fits) if bytes <= LARGEST => Ok(fits),
-        Ok(_) | Err(_) => Err(ValueError::TooLarge(bytes)),
-    }
-}
-
 /// The bytes of a number.
 pub(super) fn number_bytes(
     number: Number,
@@ -129,29 +114,6 @@ pub(super) fn words_of(
     }
     words.resize(count, 0);
     Ok(words)
-}
-
-/// What an array of the manifest's own holds at first.
-pub(super) enum Initial {
-    /// These bytes.
-    Bytes(Vec<u8>),
-    /// Bytes that were never written, as many as this.
-    Unwritten(usize),
-}
-
-pub(super) fn initial(contents: &Contents, symbols: &Symbols) -> Result<Initial, ValueError> {
-    let bytes = byte_size(contents, symbols)?;
-    Ok(match contents.start {
-        // Only an output begins as an input does.
-        Start::Zeros | Start::Input(_) => Initial::Bytes(vec![0; bytes]),
-        Start::Poison => Initial::Unwritten(bytes),
-        Start::Random { low, high, seed } => {
-            #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
-            let unit = |index: u64| (mix(mix(seed) ^ index) >> 40) as f32 / (1 << 24) as f32;
-            let floats = (0..bytes as u64 / 4).map(|i| low + (high - low) * unit(i));
-            Initial::Bytes(floats.flat_map(f32::to_le_bytes).collect())
-        }
-    })
 }
 
 /// The outputs in gsplat's layout and units, from the words of the arrays that hold them; those that no
