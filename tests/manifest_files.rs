@@ -97,6 +97,116 @@ fn a_file_that_is_not_there_or_lacks_its_kernel_is_told_by_name() {
     assert!(said.err.contains("to_logits.ptx: PTX line 1"), "{said:?}");
 }
 
+/// Rows of three, of which the second number is doubled.
+const DOUBLED: &str = "
+.visible .entry doubled(.param .u32 count, .param .u64 from, .param .u64 to)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<7>;
+    .reg .b64 %rd<6>;
+    .reg .f32 %f<3>;
+    ld.param.u32 %r1, [count];
+    ld.param.u64 %rd1, [from];
+    ld.param.u64 %rd2, [to];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r4, %r2, 256, %r3;
+    setp.ge.u32 %p1, %r4, %r1;
+    @%p1 bra DONE;
+    mul.wide.u32 %rd3, %r4, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd2, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    rem.u32 %r5, %r4, 3;
+    setp.ne.u32 %p2, %r5, 1;
+    @%p2 bra STORE;
+    add.rn.f32 %f1, %f1, %f1;
+STORE:
+    st.global.f32 [%rd5], %f1;
+DONE:
+    ret;
+}
+";
+
+/// A projection's backward pass that knows the image, and is given conics' gradients with half of the off-diagonal
+/// where a launch before it doubles that.
+fn with_half(folder: &Path, off_diagonal: &str) -> [String; 2] {
+    let text = fs::read_to_string(kernel("gsplat_project_image_backward.toml")).expect("readable");
+    let (terms, launch) = text.split_once("block = ").expect("a block");
+    let entry = "kernel = \"projection_image_bwd\"\n";
+    assert!(terms.contains(entry) && launch.contains("{ tensor = \"v_conics\" }"), "{text}");
+    let launch = launch.replace("{ tensor = \"v_conics\" }", "{ buffer = \"doubled\" }");
+    let manifest = format!(
+        "{}[buffer]\ndoubled = {{ poison = {{ dtype = \"f32\", shape = [\"cameras\", \"N\", 3] }} }}\n\
+         [[launch]]\nfile = \"doubled.ptx\"\nkernel = \"doubled\"\nblock = [256]\n\
+         grid = [\"max(1, ceil_div(3 * cameras * N, 256))\"]\nparameter = [{{ u32 = \"3 * cameras * N\" }}, \
+         {{ tensor = \"v_conics\"{off_diagonal} }}, {{ buffer = \"doubled\" }}]\n\
+         [[launch]]\n{entry}block = {launch}",
+        terms.replace(entry, ""),
+    );
+    fs::write(folder.join("doubled.ptx"), format!("{HEADER}{DOUBLED}")).expect("written");
+    let file = folder.join("half.toml");
+    fs::write(&file, manifest).expect("written");
+    [kernel("gsplat_project_image.ptx"), file.to_str().expect("a plain name").to_owned()]
+}
+
+#[test]
+fn a_projection_that_knows_the_image_is_judged_backward_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let program = kernel("gsplat_project_image.ptx");
+    let manifest = kernel("gsplat_project_image_backward.toml");
+    let cases = ["--cases", "40", "--seed", "3", "--jobs", "2"];
+    let said = say(here, &[&["ptx", &program, "--manifest", &manifest][..], &cases].concat());
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let scene = case("two-cameras");
+    let judge = |[program, manifest]: [String; 2]| {
+        say(here, &["ptx", &program, "--manifest", &manifest, &scene[0], &scene[1]])
+    };
+    let said = judge(with_half(here, ", off_diagonal = \"half\""));
+    assert_eq!(said.code, Some(0), "half of it is given, and doubled: {said:?}");
+    let said = judge(with_half(here, ""));
+    assert_eq!(said.code, Some(1), "all of it is given, and doubled: {said:?}");
+    let again = reproducer(here, &said);
+    let again = say(here, &["replay", again.to_str().expect("a plain name")]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+    let said = judge(with_half(here, ", units = \"ndc\""));
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("it says something of v_means2d alone"), "{said:?}");
+}
+
+#[test]
+fn a_projection_onto_an_image_must_return_what_says_who_is_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(kernel("gsplat_project_image.toml")).expect("readable");
+    let scene = case("two-cameras");
+    let program = kernel("gsplat_project_image.ptx");
+    for (from, to, expected) in [
+        (
+            "{ tensor = \"radii\" }",
+            "{ zeros = { dtype = \"i32\", shape = [\"cameras\", \"N\", 2] } }",
+            "radii is held by no parameter",
+        ),
+        ("stage = \"project_on_image\"", "stage = \"project\"", "not known: 'W'"),
+        ("extra_roundings = 16", "extra_roundings = 99", "extra_roundings is 99"),
+        (
+            "extra_roundings = 16",
+            "formulation = \"3dgs\"",
+            "formulation is given for stage project_on_image",
+        ),
+        ("{ tensor = \"Ks\" }", "{ tensor = \"focals\" }", "'focals'"),
+    ] {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{from}");
+        fs::write(here.join("m.toml"), changed).expect("written");
+        let said = say(here, &["ptx", &program, "--manifest", "m.toml", &scene[0], &scene[1]]);
+        assert_eq!(said.code, Some(2), "{to}: {said:?}");
+        assert!(said.err.contains(expected), "no '{expected}': {said:?}");
+    }
+}
+
 #[test]
 fn the_first_case_is_saved_with_what_came_of_it() {
     let folder = tempfile::tempdir().expect("a folder");

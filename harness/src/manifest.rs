@@ -20,7 +20,8 @@
 //!
 //! # Stages
 //! `stage = "project"` (`"rasterize"`, `"rasterize_backward"`, `"project_backward"`) says what the kernels do
-//! between them; the backward rasterization where it is left out. Its arrays are named below.
+//! between them; the backward rasterization where it is left out. Its arrays are named below. A projection that is
+//! given the size of the image is `"project_on_image"`, its gradients `"project_on_image_backward"`.
 //!
 //! # Parameters
 //! Exactly one of these each:

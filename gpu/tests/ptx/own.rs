@@ -57,9 +57,15 @@ fn the_kernels_of_other_stages_derive() {
     let nvrtc = loaded(&library);
     let headers = format!("--include-path={}", folder("kernels/cuda").display());
     let options = ["--gpu-architecture=compute_75", "--std=c++17", &headers].map(str::to_owned);
-    for name in
-        ["gsplat_rasterize", "gsplat_project", "ngp_grid", "tcnn_grid", "index_add", "harmonics"]
-    {
+    for name in [
+        "gsplat_rasterize",
+        "gsplat_project",
+        "gsplat_project_image",
+        "ngp_grid",
+        "tcnn_grid",
+        "index_add",
+        "harmonics",
+    ] {
         let source = format!("{name}.cu");
         derive_one(&nvrtc, &source, &format!("{name}.ptx"), &options);
         let broken = [&options[..], &["--define-macro=BROKEN".to_owned()]].concat();

@@ -20,6 +20,7 @@ use splatcheck_workloads::layout::written::{At, line};
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
 use splatcheck_workloads::presets::{Preset, Terms, built_in_of, constants_of};
 use splatcheck_workloads::splat::kernel_rules::KernelRules;
+use splatcheck_workloads::splat::level::Level;
 
 /// Checks a manifest's text.
 ///
@@ -53,7 +54,8 @@ pub(super) fn manifest(
         buffers,
         sizes: check.sizes(&file.sizes)?,
         formulation,
-        extra_roundings,
+        extra_roundings: extra_roundings.filter(|_| kind.has_formulations()),
+        projection_roundings: extra_roundings.unwrap_or_default(),
         channels,
         rules,
         built_in: check.built_in.clone(),
@@ -217,7 +219,18 @@ impl Check<'_> {
 
     /// What the kernels are judged as: each key in place of the preset's, if one is named.
     fn terms(&self, file: &File, preset: Option<&Preset>) -> Result<Terms, Problem> {
+        let levels = [
+            (KernelKind::ProjectOnImage, Level::Project),
+            (KernelKind::ProjectOnImageBackward, Level::ProjectBackward),
+        ];
+        let level = levels.into_iter().find(|(kind, _)| *kind == self.kind).map(|(_, level)| level);
+        // A projection's roundings are those of the preset's own projection.
+        let counted = level.and_then(|level| Some(preset?.interface(level).ok()?.extra_roundings));
         let preset = preset.map_or_else(Terms::default, |preset| preset.terms);
+        let preset = match level {
+            None => preset,
+            Some(_) => Terms { extra_roundings: counted, ..preset },
+        };
         let of_backward = [
             ("formulation", file.formulation.as_ref().map(|key| self.line(key))),
             ("extra_roundings", file.extra_roundings.as_ref().map(|key| self.line(key))),
@@ -233,11 +246,13 @@ impl Check<'_> {
         let refused = match self.kind {
             KernelKind::RasterizeBackward | KernelKind::Full => Vec::new(),
             KernelKind::Rasterize => of_backward.to_vec(),
-            KernelKind::Project
-            | KernelKind::ProjectBackward
-            | KernelKind::ProjectOnImage
-            | KernelKind::ProjectOnImageBackward => {
+            KernelKind::Project | KernelKind::ProjectBackward => {
                 of_backward.iter().chain(&of_raster).copied().collect()
+            }
+            KernelKind::ProjectOnImage | KernelKind::ProjectOnImageBackward => {
+                let counted = |key: &&(&str, _)| key.0 == "extra_roundings";
+                let all = of_backward.iter().filter(|key| !counted(key));
+                all.chain(&of_raster).copied().collect()
             }
             KernelKind::Of(_) => of_backward.iter().chain(&of_splats).copied().collect(),
         };
@@ -257,7 +272,7 @@ impl Check<'_> {
             // Its arrays say which colours a kernel takes.
             false => Terms {
                 formulation: None,
-                extra_roundings: None,
+                extra_roundings: terms.extra_roundings.filter(|_| self.kind.knows_the_image()),
                 rules: KernelRules { harmonics_alone: false, ..terms.rules },
                 ..terms
             },

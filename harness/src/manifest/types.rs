@@ -13,6 +13,7 @@ use splatcheck_workloads::splat::ColorForms;
 use splatcheck_workloads::splat::comparing;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_in, judged_on_foreign};
 use splatcheck_workloads::splat::kernel_rules::{KernelRules, Reach};
+use splatcheck_workloads::splat::on_image::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub struct Manifest {
     pub formulation: Option<Formulation>,
     /// Roundings of its intermediates, counted in its source.
     pub extra_roundings: Option<ExtraRoundings>,
+    /// The same of a projection that is given the size of the image.
+    pub projection_roundings: ExtraRoundings,
     /// The only number of channels that the kernels are for.
     pub channels: Option<u32>,
     /// What is built into the kernels of a convention of splats.
@@ -321,6 +324,18 @@ impl Manifest {
         let arrays = || self.arrays().map(|(_, array)| array);
         let advice = "name it (tensor or fields), or run with --observe-only, without an oracle";
         let missing = |tensor: Tensor| Problem::new(tensor.name(), "held by no parameter", advice);
+        let always: &[Tensor] = match self.kind {
+            KernelKind::ProjectOnImage => {
+                &[Tensor::Radii, Tensor::ProjectedMeans2d, Tensor::ProjectedConics]
+            }
+            KernelKind::ProjectOnImageBackward => {
+                &[Tensor::VMeans, Tensor::VQuats, Tensor::VScales]
+            }
+            _ => &[],
+        };
+        if let Some(tensor) = not_held(arrays(), always) {
+            return Some(missing(tensor));
+        }
         if self.kind == KernelKind::RasterizeBackward {
             let by = |tensor| match tensor {
                 Tensor::VOpacities if self.is_by_logits() => Tensor::VLogits,
@@ -373,6 +388,13 @@ impl Manifest {
         }
         let reach = if self.kind.projects() { Reach::All } else { Reach::Raster };
         let ruled = self.rules.applied_to(case, reach);
+        if self.kind.knows_the_image() {
+            let ports = self.written().filter_map(|tensor| Some(tensor.port(self.kind)?.0));
+            let mut returns: Vec<_> = ports.collect();
+            returns.push(Tensor::Radii.name());
+            let kernel = Kernel { extra_roundings: self.projection_roundings, returns };
+            return Ok(comparing::on_image(judged_on_foreign(ruled), kernel));
+        }
         Ok(match self.kind.has_formulations() {
             true if self.is_by_logits() => comparing::by_logits(judged_in(&ruled, formulation)?),
             true => judged_in(&ruled, formulation)?,

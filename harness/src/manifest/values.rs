@@ -1,7 +1,7 @@
 //! The values of a manifest's expressions on a case: counts, the arrays that are its own, and its outputs
 //! in gsplat's layout; the same for every language.
 
-use splatcheck_gpu::{Data, EngineError, Tensors};
+use splatcheck_gpu::{Data, Dtype, EngineError, ShapeError, Tensors};
 use splatcheck_reference::splat::Formulation;
 
 use super::contents::LARGEST;
@@ -132,20 +132,32 @@ pub(super) fn outputs(
     let by_radii = tensors().any(|tensor| [Tensor::Radii, Tensor::Radius].contains(&tensor));
     let ports = || stage.spec().outputs.iter().filter(|port| is_held(port.name));
     let shape = |name: &str| {
-        Tensor::of_port(name, kind).map(|tensor| tensor.sides(symbols)).unwrap_or_default()
+        // What is visible follows from radii, also where no array holds it.
+        let visible = (name == Tensor::Visible.name()).then_some(Tensor::Visible);
+        let tensor = Tensor::of_port(name, kind).or(visible);
+        tensor.map(|tensor| tensor.sides(symbols)).unwrap_or_default()
     };
     let begin = |name: &str| u32::from(by_radii && name == "visible");
     let words = |name: &str| vec![begin(name); shape(name).iter().product()];
     let mut numbers: Vec<_> = ports().map(|port| (port.name, words(port.name))).collect();
+    // Of a projection that knows the image they are compared themselves.
+    let own_radii = kind == KernelKind::ProjectOnImage && by_radii;
+    let radii = own_radii.then(|| (Tensor::Radii.name(), Tensor::Radii.sides(symbols)));
+    numbers.extend(radii.iter().map(|(name, sides)| (*name, vec![0; sides.iter().product()])));
     for (array, words) in held {
         array.unpack(words, symbols, &mut numbers);
     }
     places_of_last(held, &mut numbers, symbols, inputs)?;
     let mut outputs = Tensors::new();
+    let held = |error: ShapeError| EngineError::Device(error.to_string());
+    if let Some((name, sides)) = &radii
+        && let Some((_, words)) = numbers.pop()
+    {
+        outputs.array(name, sides, Data::from_words(Dtype::I32, &words)).map_err(held)?;
+    }
     for (port, (name, numbers)) in ports().zip(numbers) {
         let data = Data::from_words(port.dtype, &numbers);
-        let fits = outputs.array(name, &shape(name), data);
-        fits.map_err(|error| EngineError::Device(error.to_string()))?;
+        outputs.array(name, &shape(name), data).map_err(held)?;
     }
     Ok(outputs)
 }

@@ -20,7 +20,7 @@ mod judged;
 pub mod kernel_rules;
 pub mod level;
 pub mod minimize;
-pub(crate) mod on_image;
+pub mod on_image;
 pub mod raw;
 mod scene_arrays;
 pub mod skipped_gaussian;

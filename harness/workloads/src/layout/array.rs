@@ -263,7 +263,9 @@ impl Array {
     pub fn pack(&self, inputs: &Tensors, symbols: &Symbols) -> Result<Vec<u32>, EngineError> {
         let meaning = (self.meaning.end, self.meaning.none);
         let of = |tensor| tensor::words(tensor, meaning, inputs, symbols);
-        if let ([Field::Whole(tensor)], Layout::Rows) = (&self.fields[..], self.layout) {
+        if let ([Field::Whole(tensor)], Layout::Rows, false) =
+            (&self.fields[..], self.layout, self.meaning.half_off_diagonal)
+        {
             return of(*tensor).map(std::borrow::Cow::into_owned);
         }
         let sources = self.fields.iter().map(|field| field.tensor().map(of).transpose());
@@ -271,7 +273,13 @@ impl Array {
         let mut words = vec![0; self.words(symbols)];
         self.places(symbols, |field, from, to| {
             if let Some(source) = &sources[field] {
-                words[to] = source[from];
+                let word = source[from];
+                let conics = self.fields[field].tensor() == Some(Tensor::VProjectedConics);
+                // Half of a float is exact.
+                words[to] = match self.meaning.half_off_diagonal && conics && from % 3 == 1 {
+                    true => (0.5 * f32::from_bits(word)).to_bits(),
+                    false => word,
+                };
             }
         });
         Ok(words)

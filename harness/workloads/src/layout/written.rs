@@ -170,17 +170,23 @@ impl Written<'_> {
 
     fn meaning(&self, tensors: &[Tensor], at: &At) -> Result<Meaning, Problem> {
         let usual = Meaning::default();
-        let of = |key: &str, given: bool, tensor: Tensor| {
-            if !given || tensors.contains(&tensor) {
+        let of = |key: &str, given: bool, wanted: &[Tensor]| {
+            if !given || tensors.iter().any(|tensor| wanted.contains(tensor)) {
                 return Ok(());
             }
-            let advice = format!("it says something of {} alone", tensor.name());
+            if key == "units" && tensors.contains(&Tensor::VProjectedMeans2d) {
+                let advice = "v_means2d is an input here, and no bound holds the rounding of its product with \
+                              half a side: let a launch before the kernel make it, into a buffer";
+                return Err(at.key(key).problem("given", advice));
+            }
+            let advice = format!("it says something of {} alone", wanted[0].name());
             Err(at.key(key).problem("given", advice))
         };
-        of("end", self.end.is_some(), Tensor::TileOffsets)?;
-        of("none", self.none.is_some(), Tensor::LastIds)?;
-        of("units", self.units.is_some(), Tensor::VMeans2d)?;
-        of("off_diagonal", self.off_diagonal.is_some(), Tensor::VConics)?;
+        of("end", self.end.is_some(), &[Tensor::TileOffsets])?;
+        of("none", self.none.is_some(), &[Tensor::LastIds])?;
+        of("units", self.units.is_some(), &[Tensor::VMeans2d])?;
+        let conics = [Tensor::VConics, Tensor::VProjectedConics];
+        of("off_diagonal", self.off_diagonal.is_some(), &conics)?;
         if self.end == Some(false) && tensors.len() > 1 {
             return Err(at.key("end").problem("false", "only where tile_offsets is alone"));
         }
