@@ -36,6 +36,7 @@ mod limits;
 mod manifest;
 mod manifest_files;
 mod manifest_stages;
+mod manifest_views;
 mod merging;
 mod mutants;
 mod neighbours;

@@ -17,6 +17,7 @@
 //! ```
 //! Several kernels that run one after another on the same arrays are `[[launch]]` tables, each with its
 //! own `kernel`, `block`, `grid`, `dynamic_shared` and `[[launch.parameter]]`, and perhaps a `file` that has it.
+//! `cameras = "all"`: a rasterization of all views in one launch.
 //!
 //! # Stages
 //! `stage = "project"` (`"rasterize"`, `"rasterize_backward"`, `"project_backward"`) says what the kernels do
@@ -77,6 +78,7 @@ mod program;
 mod text;
 mod types;
 mod values;
+mod views;
 mod wgsl;
 
 pub use bind::BindError;

@@ -48,6 +48,10 @@ fn the_kernels_of_manifests_derive() {
     ] {
         derive_one(&nvrtc, "gsplat_backward.cu", file, &with_lines(variant));
     }
+    let cameras = with_lines(Some("CAMERAS"));
+    derive_one(&nvrtc, "gsplat_backward.cu", "gsplat_backward_cameras.ptx", &cameras);
+    let stuck = [&cameras[..], &["--define-macro=STUCK".to_owned()]].concat();
+    derive_one(&nvrtc, "gsplat_backward.cu", "gsplat_backward_stuck.ptx", &stuck);
 }
 
 /// What `tests/manifest_stages.rs` runs: kernels of the other stages with another project's parameter lists.
@@ -71,6 +75,8 @@ fn the_kernels_of_other_stages_derive() {
         let broken = [&options[..], &["--define-macro=BROKEN".to_owned()]].concat();
         derive_one(&nvrtc, &source, &format!("{name}_broken.ptx"), &broken);
     }
+    let cameras = [&options[..], &["--define-macro=CAMERAS".to_owned()]].concat();
+    derive_one(&nvrtc, "gsplat_rasterize.cu", "gsplat_rasterize_cameras.ptx", &cameras);
 }
 
 /// What the pages of `corpora/published` show, as published and mended.

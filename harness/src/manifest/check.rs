@@ -3,6 +3,7 @@
 mod contents;
 mod launch;
 mod parameter;
+mod views;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,6 +51,7 @@ pub(super) fn manifest(
         text: text.to_owned(),
         preset: preset.and_then(|preset| preset.text().map(str::to_owned)),
         kind,
+        all_views: check.all_views(&file)?,
         launches,
         buffers,
         sizes: check.sizes(&file.sizes)?,
@@ -60,6 +62,7 @@ pub(super) fn manifest(
         rules,
         built_in: check.built_in.clone(),
     };
+    check.views(&manifest)?;
     check.buffers(&manifest)?;
     check.outputs(&manifest)?;
     check.none(&manifest)?;

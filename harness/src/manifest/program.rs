@@ -11,6 +11,7 @@ use splatcheck_gpu::{EngineError, Tensors};
 use super::bind::{BindError, bind, entries, structure};
 use super::contents::{Initial, evaluates, initial};
 use super::values::{count, number_bytes, of_kernel, outputs, words_of, wrong};
+use super::views::Views;
 use crate::manifest::types::{Argument, Contents, Launch, Manifest, Scalar, Start};
 use splatcheck_workloads::layout::{Array, Expression, Symbols};
 
@@ -221,6 +222,7 @@ struct Arrays<'a> {
     kernel: &'a Manifest,
     symbols: Symbols,
     inputs: &'a Tensors,
+    views: Views,
     tensors: Vec<(&'a Array, Buffer)>,
     named: Vec<(&'a str, Buffer)>,
 }
@@ -295,10 +297,10 @@ impl<'a> Arrays<'a> {
         if let Some((_, buffer)) = self.tensors.iter().find(|(known, _)| *known == array) {
             return Ok(*buffer);
         }
-        let words = array.words(&self.symbols);
+        let words = self.views.words(array);
         let buffer = match start {
             None => {
-                let words = array.pack(self.inputs, &self.symbols)?;
+                let words = self.views.pack(array)?;
                 let name = array.name();
                 match array.meaning.wide {
                     false => device.upload_input(&name, bytemuck::cast_slice(&words)),
@@ -353,10 +355,12 @@ impl<'a> Arrays<'a> {
         for (array, buffer) in &self.tensors {
             if array.is_written() {
                 let bytes = device.read(&array.name(), *buffer)?;
-                held.push((*array, bytemuck::pod_collect_to_vec(&bytes)));
+                let words: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes);
+                held.push((*array, self.views.own(array, &words).into_owned()));
             }
         }
-        outputs(self.kernel.kind, &held, &self.symbols, self.inputs)
+        let (inputs, symbols) = self.views.judged().unwrap_or((self.inputs, &self.symbols));
+        outputs(self.kernel.kind, &held, symbols, inputs)
     }
 }
 
@@ -368,10 +372,11 @@ impl ForeignProgram for ManifestKernel {
         inputs: &Tensors,
     ) -> Result<Tensors, EngineError> {
         let manifest = &self.manifest;
-        let symbols = manifest.symbols(inputs)?;
+        let views = Views::of(manifest, inputs)?;
+        let symbols = manifest.with_sizes(views.symbols())?;
         let launches = self.evaluate(&symbols, inputs)?;
         let (tensors, named) = (Vec::new(), Vec::new());
-        let mut arrays = Arrays { kernel: manifest, symbols, inputs, tensors, named };
+        let mut arrays = Arrays { kernel: manifest, symbols, inputs, views, tensors, named };
         for ((launch, entry), evaluated) in
             manifest.launches.iter().zip(&self.entries).zip(launches)
         {

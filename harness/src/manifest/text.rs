@@ -31,6 +31,7 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) sizes: BTreeMap<String, Spanned<Expression>>,
     pub(super) stage: Option<Spanned<String>>,
+    pub(super) cameras: Option<Spanned<String>>,
     pub(super) preset: Option<Spanned<String>>,
     pub(super) formulation: Option<Spanned<String>>,
     pub(super) convention: Option<Spanned<String>>,

@@ -38,6 +38,8 @@ pub struct Manifest {
     pub(super) preset: Option<String>,
     /// What the kernels do between them.
     pub kind: KernelKind,
+    /// Whether a rasterization is given all views at once; otherwise each view is a run.
+    pub all_views: bool,
     /// The kernels, in the order in which they run.
     pub launches: Vec<Launch>,
     /// What the named buffers hold at first.
@@ -395,11 +397,12 @@ impl Manifest {
             let kernel = Kernel { extra_roundings: self.projection_roundings, returns };
             return Ok(comparing::on_image(judged_on_foreign(ruled), kernel));
         }
-        Ok(match self.kind.has_formulations() {
+        let judged = match self.kind.has_formulations() {
             true if self.is_by_logits() => comparing::by_logits(judged_in(&ruled, formulation)?),
             true => judged_in(&ruled, formulation)?,
             false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
-        })
+        };
+        Ok(if self.all_views { comparing::all_views(judged) } else { judged })
     }
 
     /// The workload that its cases are of.

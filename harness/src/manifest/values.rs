@@ -5,6 +5,7 @@ use splatcheck_gpu::{Data, Dtype, EngineError, ShapeError, Tensors};
 use splatcheck_reference::splat::Formulation;
 
 use super::contents::LARGEST;
+use super::views::Views;
 use crate::manifest::types::{Manifest, Number};
 use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, KernelKind, Symbols, Tensor,
@@ -16,10 +17,11 @@ impl Manifest {
     /// # Errors
     /// An array that is not there, and a size that has no value.
     pub fn symbols(&self, inputs: &Tensors) -> Result<Symbols, EngineError> {
-        let mut symbols = match inputs.is_empty() {
-            true => Symbols::default(),
-            false => Symbols::of(self.kind, inputs)?,
-        };
+        self.with_sizes(Views::of(self, inputs)?.symbols())
+    }
+
+    /// The same of what names of a case stand for.
+    pub(super) fn with_sizes(&self, mut symbols: Symbols) -> Result<Symbols, EngineError> {
         for (name, size) in &self.sizes {
             let no = |error| EngineError::Input(format!("manifest, sizes.{name}: {error}"));
             // The case's own numbers go before those that take their place without one.

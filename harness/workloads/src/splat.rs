@@ -26,6 +26,7 @@ mod scene_arrays;
 pub mod skipped_gaussian;
 mod space;
 pub mod stage;
+pub mod views;
 pub mod whole;
 mod workload;
 

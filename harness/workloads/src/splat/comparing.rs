@@ -18,6 +18,7 @@ use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, NOTE_PRE
 
 use super::level::Level;
 use super::on_image::{self, Kernel};
+use super::views;
 use crate::layout::Tensor;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 
@@ -25,6 +26,7 @@ use splatcheck_reference::arithmetic::ExtraRoundings;
 const LEFT_OUT: &str = "left_out";
 const LOGITS: &str = "gradients_of_logits";
 const ON_IMAGE: &str = "on_image";
+const ALL_VIEWS: &str = "all_views";
 
 /// The case without these outputs of its stages; the case itself where there are none.
 #[must_use]
@@ -45,6 +47,12 @@ pub fn by_logits(case: AnyCase) -> AnyCase {
 #[must_use]
 pub fn on_image(case: AnyCase, kernel: Kernel) -> AnyCase {
     Arc::new(Compared { case, how: How::OnImage(kernel) })
+}
+
+/// The case whose rasterizations are given the arrays of all views ([`views`]).
+#[must_use]
+pub fn all_views(case: AnyCase) -> AnyCase {
+    Arc::new(Compared { case, how: How::AllViews })
 }
 
 /// A reproducer's case with what its notes say of the outputs.
@@ -77,6 +85,7 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
             on_image(case, Kernel { extra_roundings, returns: named(&key, names)? })
         }
     };
+    let case = if notes.contains_key(&note(ALL_VIEWS)) { all_views(case) } else { case };
     let key = note(LEFT_OUT);
     let Some(names) = notes.get(&key) else { return Ok(case) };
     Ok(without(case, &named(&key, names)?))
@@ -107,6 +116,8 @@ enum How {
     ByLogits,
     /// Those of projections by a kernel that is given the size of the image.
     OnImage(Kernel),
+    /// Those of rasterizations of all views in one launch.
+    AllViews,
 }
 
 #[derive(Clone, Debug)]
@@ -131,7 +142,7 @@ impl Compared {
             How::ByLogits if Level::of(job.stage) == Some(Level::Raster) => {
                 job.expecting(expected_by_logits)
             }
-            How::ByLogits | How::OnImage(_) => job,
+            How::ByLogits | How::OnImage(_) | How::AllViews => job,
         }
     }
 }
@@ -158,6 +169,7 @@ impl Case for Compared {
             How::OnImage(kernel) => {
                 on_image::jobs(&self.case, view, wanted, |_| Some(kernel.clone()))
             }
+            How::AllViews => views::jobs(&self.case, view, wanted),
             How::Without(_) | How::ByLogits => {
                 let jobs = self.case.jobs_of(view, wanted)?.into_iter();
                 Ok(jobs.map(|job| self.job(job)).collect())
@@ -199,6 +211,7 @@ impl Case for Compared {
         let (key, value) = match &self.how {
             How::Without(left_out) => (LEFT_OUT, left_out.join(",")),
             How::ByLogits => (LOGITS, "true".to_owned()),
+            How::AllViews => (ALL_VIEWS, "true".to_owned()),
             How::OnImage(Kernel { extra_roundings, returns }) => {
                 (ON_IMAGE, format!("{} {}", extra_roundings.count(), returns.join(",")))
             }
