@@ -34,6 +34,7 @@ mod killed;
 mod layering;
 mod limits;
 mod manifest;
+mod manifest_examples;
 mod manifest_files;
 mod manifest_stages;
 mod manifest_views;
