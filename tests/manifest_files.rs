@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use splatcheck_judge::io::container;
-use splatcheck_tests::say;
+use splatcheck_tests::{root, say};
 
 use crate::manifest::{TO_LOGITS, by_logits, case, kernel, reproducer};
 
@@ -241,4 +241,32 @@ fn the_first_case_is_saved_with_what_came_of_it() {
     let said = say(here, &words);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("--save all.txt"), "{said:?}");
+}
+
+/// A kernel that is given no background, where host code takes its part out of the gradient of the opacity.
+#[test]
+fn a_folded_background_is_judged_as_one_that_the_kernel_knows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(kernel("gsplat_backward.toml")).expect("readable");
+    let without = text.replace("{ tensor = \"backgrounds\" }", "{ null = true }");
+    assert_ne!(text, without, "it has one");
+    let program = kernel("gsplat_backward.ptx");
+    let judge = |alphas: &str, more: &[&str]| {
+        let written = without.replace("{ tensor = \"v_render_alphas\" }", alphas);
+        fs::write(here.join("m.toml"), written).expect("written");
+        say(here, &[&["ptx", &program, "--manifest", "m.toml"][..], more].concat())
+    };
+    let folded = "{ tensor = \"v_render_alphas\", background = \"folded\" }";
+    let corpus = root().join("corpora/splat").display().to_string();
+    let cases = ["--corpus", &corpus, "--cases", "60", "--seed", "9", "--jobs", "2"];
+    let said = judge(folded, &cases);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let scene = case("backgrounds-of-each-camera");
+    let scene = scene.each_ref().map(String::as_str);
+    let said = judge("{ tensor = \"v_render_alphas\" }", &scene);
+    assert_eq!(said.code, Some(1), "its part is missing: {said:?}");
+    let said = judge(&folded.replace("folded", "white"), &scene);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("background is 'white': expected 'folded'"), "{said:?}");
 }

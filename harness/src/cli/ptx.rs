@@ -346,7 +346,7 @@ pub(super) fn roundings(
             let sum = counted.unwrap_or_default().count().saturating_add(more);
             let many = || {
                 CliError::new(format!(
-                    "--extra-roundings: {more} more for units = \"ndc\" are {sum}, above {}: give fewer",
+                    "--extra-roundings: {more} more for units = \"ndc\" or a folded background are {sum}, above {}: give fewer",
                     ExtraRoundings::MOST
                 ))
             };

@@ -72,6 +72,7 @@ pub(super) struct Parameter {
     pub(super) none: Option<i32>,
     pub(super) units: Option<String>,
     pub(super) off_diagonal: Option<String>,
+    pub(super) background: Option<String>,
     pub(super) u8: Option<Expression>,
     pub(super) u32: Option<Expression>,
     pub(super) i32: Option<Expression>,
@@ -242,6 +243,7 @@ impl Parameter {
             none: self.none,
             units: self.units.as_deref(),
             off_diagonal: self.off_diagonal.as_deref(),
+            background: self.background.as_deref(),
         }
     }
 }

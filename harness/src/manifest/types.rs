@@ -6,7 +6,7 @@ use splatcheck_judge::io::Problem;
 use splatcheck_judge::workload::{AnyCase, BuiltIn, Workload};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
-use splatcheck_workloads::layout::array::not_held;
+use splatcheck_workloads::layout::array::{not_held, roundings_of_meaning};
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
 use splatcheck_workloads::presets::Preset;
 use splatcheck_workloads::splat::ColorForms;
@@ -295,10 +295,10 @@ impl Manifest {
         })
     }
 
-    /// See [`Array::roundings_of_units`].
+    /// See [`roundings_of_meaning`].
     #[must_use]
     pub fn roundings_of_units(&self) -> u8 {
-        self.arrays().map(|(_, array)| array.roundings_of_units()).max().unwrap_or(0)
+        roundings_of_meaning(self.arrays().map(|(_, array)| array))
     }
 
     /// The stage that its kernels stand in for, in a formulation.

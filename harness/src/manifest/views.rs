@@ -162,7 +162,7 @@ mod tests {
         let words = views.pack(&ids).expect("they are there");
         assert_eq!(symbols.integer("cameras"), Ok(3));
         assert_eq!(symbols.integer("M"), Ok(words.len() as i64), "the pairs of all");
-        let n = views.all[0].symbols.gaussians as u32;
+        let n = u32::try_from(views.all[0].symbols.gaussians).expect("a few");
         let last = &words[views.all[2].first_pair as usize..];
         assert!(
             last.iter().all(|&id| (2 * n..3 * n).contains(&id)),
@@ -172,7 +172,11 @@ mod tests {
         let ranges = views.pack(&ranges).expect("they are there");
         let (views, offsets) = of_three("{ tensor = \"tile_offsets\" }");
         let with_end = views.pack(&offsets).expect("they are there");
-        assert_eq!(with_end.last(), Some(&(words.len() as u32)), "the end of all lists");
+        assert_eq!(
+            with_end.last(),
+            Some(&u32::try_from(words.len()).expect("a few")),
+            "the end of all lists"
+        );
         let begins: Vec<u32> = ranges.chunks(2).map(|range| range[0]).collect();
         assert_eq!(with_end[..with_end.len() - 1], begins, "where each begins");
         let (views, without) = of_three("{ tensor = \"tile_offsets\", end = false }");
