@@ -325,7 +325,7 @@ fn presets_that_cannot_be_followed_are_refused_and_cases_are_written_in_their_la
         (&["--preset", "own.toml"], "own.toml:2: raster.inputs 'xys'.tensor is 'xys': there are"),
         (
             &["--preset", "inria", "--extra-roundings", "63"],
-            "2 more for units = \"ndc\" of preset inria",
+            "2 more for units = \"ndc\" or a folded background of preset inria",
         ),
     ] {
         let said = say(folder.path(), &[&["cases", "--out", "x", "--count", "1"], words].concat());

@@ -4,7 +4,7 @@ use splatcheck_tests::{Said, own_kernel, path, say};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn kernel(name: &str) -> String {
+pub(crate) fn kernel(name: &str) -> String {
     own_kernel(name)
 }
 
@@ -14,7 +14,7 @@ fn run(folder: &Path, variant: &str, more: &[&str]) -> Said {
     say(folder, &[&["ptx", &file, "--manifest", &manifest][..], more].concat())
 }
 
-fn case(name: &str) -> [String; 2] {
+pub(crate) fn case(name: &str) -> [String; 2] {
     ["--case".to_owned(), path(&format!("corpora/splat/{name}.toml"))]
 }
 
@@ -25,7 +25,7 @@ fn on(folder: &Path, variant: &str, scene: &str, more: &[&str]) -> Said {
 }
 
 /// The reproducer of the first finding that a report tells of.
-fn reproducer(folder: &Path, said: &Said) -> PathBuf {
+pub(crate) fn reproducer(folder: &Path, said: &Said) -> PathBuf {
     let told = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
     folder.join(told.lines().next().expect("its path"))
 }
@@ -413,7 +413,7 @@ fn what_cannot_be_followed_is_refused_with_the_reason() {
 }
 
 /// The gradients by the logits x of the opacities o, from those by o: times o (1 - o).
-const TO_LOGITS: &str = "
+pub(crate) const TO_LOGITS: &str = "
 .visible .entry to_logits(.param .u32 count, .param .u64 o, .param .u64 v_o, .param .u64 v_x)
 {
     .reg .pred %p<2>;
@@ -446,7 +446,7 @@ DONE:
 ";
 
 /// The kernel with gsplat's parameter list, and behind it one that makes the gradients those by logits.
-fn by_logits(folder: &Path, to_logits: &str) -> [String; 2] {
+pub(crate) fn by_logits(folder: &Path, to_logits: &str) -> [String; 2] {
     let program = fs::read_to_string(kernel("gsplat_backward.ptx")).expect("readable");
     let text = fs::read_to_string(kernel("gsplat_backward.toml")).expect("readable");
     let text = text.replace("{ tensor = \"v_opacities\" }", "{ buffer = \"v_opacities\" }");

@@ -22,7 +22,7 @@ struct Stage {
     looks_like: &'static str,
 }
 
-const STAGES: [Stage; 3] = [
+const STAGES: [Stage; 4] = [
     Stage {
         name: "rasterize",
         program: "gsplat_rasterize",
@@ -43,6 +43,14 @@ const STAGES: [Stage; 3] = [
         manifest: "gsplat_project_backward.toml",
         left_out: "NOT EXERCISED: v_colors: ",
         looks_like: "v_",
+    },
+    // It knows the image's size.
+    Stage {
+        name: "project",
+        program: "gsplat_project_image",
+        manifest: "gsplat_project_image.toml",
+        left_out: "NOT EXERCISED: opacities, colors, covars2d: ",
+        looks_like: "radii",
     },
 ];
 

@@ -135,7 +135,7 @@ pub fn record(
         let left = rerun.failure(Some(&traces)).filter(same);
         fault = left.ok_or(RecordError::NotReplayed)?;
     }
-    let ptx = Ptx::of(emulation, kernel, rerun.job, finding.setting)?;
+    let ptx = Ptx::of(emulation, (kernel, rerun.engine.fault()), rerun.job, finding.setting)?;
     let recording = Recording {
         emulation,
         kernel: kernel.cloned(),
@@ -220,7 +220,7 @@ pub fn replay(
     let kept = !rerun.several || recording.decisions > 0;
     let decided = recording.emulation.order.seed().is_some() && kept;
     let fault = rerun.failure(decided.then_some(&recording.traces));
-    let ptx = Ptx::of(recording.emulation, kernel, rerun.job, run.1)?;
+    let ptx = Ptx::of(recording.emulation, (kernel, rerun.engine.fault()), rerun.job, run.1)?;
     let misuse = rerun.engine.fault().map(|fault| fault.lines());
     Ok(Replayed { fault, lines: ptx.shown(&misuse.unwrap_or_default()), program: ptx.name() })
 }
@@ -244,13 +244,13 @@ pub fn artifact(emulation: Emulation, job: &Job, setting: Option<Setting>) -> Ar
 /// from where that is known.
 #[must_use]
 pub fn lines_at_fault(kernel: &UserKernel, fault: &Misuse) -> Vec<String> {
-    Ptx::of_user(kernel.to_string(), kernel.ptx()).shown(&fault.lines())
+    Ptx::of_user(kernel.to_string(), kernel.text_of(&fault.kernel)).shown(&fault.lines())
 }
 
 /// These lines as places, of CUDA where that is known.
 #[must_use]
 pub fn places_of(kernel: &UserKernel, fault: &Misuse) -> Vec<Place> {
-    Ptx::of_user(kernel.to_string(), kernel.ptx()).places(&fault.lines())
+    Ptx::of_user(kernel.to_string(), kernel.text_of(&fault.kernel)).places(&fault.lines())
 }
 
 /// A program that runs.
@@ -266,12 +266,13 @@ struct Ptx<'a> {
 impl<'a> Ptx<'a> {
     fn of(
         emulation: Emulation,
-        kernel: Option<&'a UserKernel>,
+        (kernel, fault): (Option<&'a UserKernel>, Option<&Misuse>),
         job: &Job,
         setting: Option<Setting>,
     ) -> Result<Self, RecordError> {
         if let Some(kernel) = kernel {
-            return Ok(Self::of_user(kernel.to_string(), kernel.ptx()));
+            let text = fault.map_or_else(|| kernel.ptx(), |fault| kernel.text_of(&fault.kernel));
+            return Ok(Self::of_user(kernel.to_string(), text));
         }
         let artifact = artifact(emulation, job, setting);
         match emulation.language() {

@@ -16,11 +16,13 @@
 //! tensor = "v_conics"
 //! ```
 //! Several kernels that run one after another on the same arrays are `[[launch]]` tables, each with its
-//! own `kernel`, `block`, `grid`, `dynamic_shared` and `[[launch.parameter]]`.
+//! own `kernel`, `block`, `grid`, `dynamic_shared` and `[[launch.parameter]]`, and perhaps a `file` that has it.
+//! `cameras = "all"`: a rasterization of all views in one launch.
 //!
 //! # Stages
 //! `stage = "project"` (`"rasterize"`, `"rasterize_backward"`, `"project_backward"`) says what the kernels do
-//! between them; the backward rasterization where it is left out. Its arrays are named below.
+//! between them; the backward rasterization where it is left out. Its arrays are named below. A projection that is
+//! given the size of the image is `"project_on_image"`, its gradients `"project_on_image_backward"`.
 //!
 //! # Parameters
 //! Exactly one of these each:
@@ -44,8 +46,11 @@
 //!   by value, laid out as C does; without `count` a tensor is a pointer;
 //! - `zeros`, `poison` (never written) `= { dtype = "f32", shape = ["N", 3] }`, or
 //!   `random = { shape = ["N"], low = 0.0, high = 1.0, seed = 1 }`: an array of the launch's own;
-//! - `buffer = NAME`: an array that several launches share, described once as `[buffer.NAME]` with one of
-//!   `zeros`, `poison`, `random`;
+//! - `values = { dtype = "i32", values = [0, "E"] }`, `iota = { dtype = "u32", count = "L + 1", first = 0, step = 1 }`,
+//!   or `scan = { dtype = "u32", of = "ceil_div(pairs, 32)", inclusive = true }` (sums over the tiles): an array that
+//!   host code would compute;
+//! - `buffer = NAME`: an array that several launches share, described once as `[buffer.NAME]` with one of these
+//!   six;
 //! - `null = true`: a null pointer.
 //!
 //! What is otherwise than in gsplat, beside `tensor` or `fields`: `layout = "planar"` (`[3,N]`; for images
@@ -68,10 +73,12 @@
 
 mod bind;
 mod check;
+mod contents;
 mod program;
 mod text;
 mod types;
 mod values;
+mod views;
 mod wgsl;
 
 pub use bind::BindError;
@@ -82,7 +89,7 @@ pub use splatcheck_workloads::layout::{
     Rows, Symbols, Tensor, Width,
 };
 pub use types::{
-    Argument, Bits, Contents, Language, Launch, Manifest, Number, Parameter, Presets, Scalar,
+    Argument, Bits, Contents, Fill, Language, Launch, Manifest, Number, Parameter, Presets, Scalar,
     Shape, Slot, Start,
 };
 pub use wgsl::{Given, LoweredWgsl, Unfit, WgslBindError, WgslEngine, WgslKernel, WgslMachine};

@@ -1,6 +1,7 @@
 //! A user's kernel on its way to the emulator: one that takes a stage's own parameters, or one with
 //! parameters of its own and a launch manifest; and what is watched while it runs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -32,6 +33,9 @@ pub const TIME: Duration = Duration::from_secs(60);
 
 /// How long a run may take of which is known that it does not end in more than this.
 const SOON: Duration = Duration::from_secs(1);
+
+/// Begins the keys of notes that hold a file of a launch's own.
+const FILE_NOTE: &str = "file:";
 
 /// The most that any launch may execute.
 const MOST: u64 = 1 << 32;
@@ -202,6 +206,24 @@ impl UserKernel {
         }
     }
 
+    /// The text that has an entry point.
+    #[must_use]
+    pub fn text_of(&self, entry: &str) -> &str {
+        match &self.program {
+            UserProgram::Interface(kernel) => kernel.ptx(),
+            UserProgram::Manifest(kernel) => kernel.text_of(entry),
+        }
+    }
+
+    /// The files that launches of its manifest have of their own, with their texts.
+    #[must_use]
+    pub fn files(&self) -> BTreeMap<&str, &str> {
+        match &self.program {
+            UserProgram::Interface(_) => BTreeMap::new(),
+            UserProgram::Manifest(kernel) => kernel.files().collect(),
+        }
+    }
+
     /// Its manifest, if it has one.
     #[must_use]
     pub fn manifest(&self) -> Option<&Manifest> {
@@ -342,7 +364,10 @@ impl UserKernel {
             notes.push(("observe", self.observe.to_string()));
         }
         let note = |(key, text): (&str, String)| (format!("{NOTE_PREFIX}{group}{key}"), text);
-        notes.into_iter().map(note).collect()
+        let file = |(name, text): (&str, &str)| {
+            (format!("{NOTE_PREFIX}{group}{FILE_NOTE}{name}"), text.to_owned())
+        };
+        notes.into_iter().map(note).chain(self.files().into_iter().map(file)).collect()
     }
 
     /// Reads [`Self::notes`]; `None` where there are none.
@@ -377,7 +402,11 @@ impl UserKernel {
                 };
                 let manifest = Manifest::parse_with(manifest, &own);
                 let manifest = manifest.map_err(|error| problem("manifest", error.into()))?;
-                let kernel = ManifestKernel::new(manifest, ptx);
+                let file = |name: &str| {
+                    Some((name.to_owned(), text(&format!("{FILE_NOTE}{name}"))?.to_owned()))
+                };
+                let files = manifest.files().into_iter().filter_map(file).collect();
+                let kernel = ManifestKernel::of_files(manifest, ptx, files);
                 UserProgram::Manifest(kernel.map_err(|error| problem("ptx", error.into()))?)
             }
         };

@@ -63,7 +63,13 @@ impl Module {
             return Err(error);
         }
         let target = source.target.to_owned();
-        Ok(Self { target, variables, kernels, refused, lane_width: WARP })
+        Ok(Self { target, variables, kernels, refused, lane_width: WARP, number: 0 })
+    }
+
+    /// The same as another of the modules that run on one memory: variables are each module's own.
+    #[must_use]
+    pub fn numbered(self, number: u32) -> Self {
+        Self { number, ..self }
     }
 
     /// Names of the kernels that can run, sorted.

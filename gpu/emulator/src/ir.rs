@@ -43,6 +43,8 @@ pub struct Module {
     pub(super) refused: BTreeMap<String, ParseError>,
     /// Lanes of a warp of the machine it runs on.
     pub(super) lane_width: u32,
+    /// Which it is of the modules that a memory has.
+    pub(super) number: u32,
 }
 
 /// A kernel ready to run.

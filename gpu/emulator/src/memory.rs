@@ -159,13 +159,22 @@ pub struct NeverWritten {
     pub count: usize,
 }
 
+/// Which module variables are of, and what they held at first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Variables {
+    module: u32,
+    at_first: Vec<u8>,
+}
+
 /// The memory of the device: buffers that launches read and write.
 #[derive(Debug, Default)]
 pub struct DeviceMemory {
     /// The module's variables first, then the buffers.
     segments: Vec<Segment>,
-    /// What the variables of the module that is loaded held at first.
-    loaded: Vec<u8>,
+    /// The module whose variables those are.
+    loaded: Variables,
+    /// Those of the modules that ran before it.
+    parked: Vec<(Variables, Segment)>,
     /// What stands for all memory beyond the buffers, where its accesses are forgiven.
     beyond: Option<Buffer>,
     /// What is kept of floats that are followed.
@@ -179,19 +188,22 @@ impl DeviceMemory {
     /// No buffers.
     #[must_use]
     pub fn new() -> Self {
-        Self { segments: vec![Segment::default()], loaded: Vec::new(), beyond: None, journal: None }
+        Self { segments: vec![Segment::default()], ..Self::default() }
     }
 
-    /// Takes all buffers away. The module stays loaded, with what its variables hold.
+    /// Takes all buffers away. Modules stay loaded, with what their variables hold.
     pub fn free_buffers(&mut self) {
         self.segments.truncate(1);
         self.beyond = None;
     }
 
-    /// Whether a variable of the module holds something else than when it was loaded.
+    /// Whether a variable of a module holds something else than when it was loaded.
     #[must_use]
     pub fn has_changed_variables(&self) -> bool {
-        self.segments.first().is_some_and(|variables| variables.to_bytes() != self.loaded)
+        let loaded = self.segments.first().map(|segment| (&self.loaded, segment));
+        let parked = self.parked.iter().map(|(variables, segment)| (variables, segment));
+        let mut all = loaded.into_iter().chain(parked);
+        all.any(|(variables, segment)| segment.to_bytes() != variables.at_first)
     }
 
     fn push(&mut self, segment: Segment) -> Buffer {
@@ -280,16 +292,31 @@ impl DeviceMemory {
         }
     }
 
-    /// Loads the module's variables, if it is not the module of the launch before, and prepares for a
-    /// launch.
-    pub(super) fn begin(&mut self, variables: &[u8], races: bool, fences: bool) {
+    /// Puts a module's variables in their place: with what its launches before left in them, or, of a module that
+    /// has not run, with what they hold at first.
+    pub(super) fn load(&mut self, module: u32, at_first: &[u8]) {
         if self.segments.is_empty() {
             self.segments.push(Segment::default());
         }
-        if self.loaded != variables {
-            self.segments[0] = Segment::of(variables);
-            self.loaded = variables.to_vec();
+        if (self.loaded.module, &*self.loaded.at_first) == (module, at_first) {
+            return;
         }
+        let wanted = Variables { module, at_first: at_first.to_vec() };
+        let known = self.parked.iter().position(|(variables, _)| *variables == wanted);
+        let own = known.map(|at| self.parked.swap_remove(at).1);
+        let own = own.unwrap_or_else(|| Segment::of(at_first));
+        let before = (
+            std::mem::replace(&mut self.loaded, wanted),
+            std::mem::replace(&mut self.segments[0], own),
+        );
+        // Another text of the same module takes its place.
+        if before.0.module != module {
+            self.parked.push(before);
+        }
+    }
+
+    /// Prepares for a launch.
+    pub(super) fn begin(&mut self, races: bool, fences: bool) {
         for segment in &mut self.segments {
             segment.watch(races, fences);
         }

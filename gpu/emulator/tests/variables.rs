@@ -43,6 +43,21 @@ fn variables_keep_their_values_from_launch_to_launch() {
 }
 
 #[test]
+fn modules_that_run_by_turns_have_variables_of_their_own() {
+    let (one, like_it) = (module(5).numbered(1), module(5).numbered(2));
+    let mut memory = DeviceMemory::new();
+    assert_eq!(launched(&one, &mut memory), Ok(5), "as it is loaded");
+    assert_eq!(launched(&like_it, &mut memory), Ok(5), "not as the other left its own");
+    assert_eq!(launched(&one, &mut memory), Ok(6), "as it was left");
+    assert_eq!(launched(&like_it, &mut memory), Ok(6), "the other too");
+    let plain = Module::parse(&text(0).replace("[count], 1", "[count], 0")).expect("it is PTX");
+    let mut memory = DeviceMemory::new();
+    assert_eq!(launched(&one, &mut memory), Ok(5));
+    assert_eq!(launched(&plain, &mut memory), Ok(0), "it changes nothing");
+    assert!(memory.has_changed_variables(), "those of the module before it");
+}
+
+#[test]
 fn a_parameter_may_say_what_it_points_to() {
     for pointee in [".ptr", ".ptr .align 1", ".ptr .global .align 16"] {
         let text = text(5).replace(".param .u64 out", &format!(".param .u64 {pointee} out"));

@@ -17,9 +17,6 @@ use crate::wgsl::lower::{Bound, arguments};
 
 /// A program that brings its own host side.
 pub trait ForeignProgram: fmt::Debug + Send + Sync {
-    /// The kernels.
-    fn module(&self) -> &Module;
-
     /// Runs on the inputs of a job and returns the stage's outputs.
     ///
     /// # Errors
@@ -28,11 +25,10 @@ pub trait ForeignProgram: fmt::Debug + Send + Sync {
     -> Result<Tensors, EngineError>;
 }
 
-/// What a [`ForeignProgram`] does on the emulator: memory, and launches of its own module.
+/// What a [`ForeignProgram`] does on the emulator: memory, and launches.
 #[derive(Debug)]
 pub struct ForeignDevice<'e> {
     engine: &'e mut EmulatorEngine,
-    module: &'e Module,
 }
 
 impl ForeignDevice<'_> {
@@ -57,13 +53,18 @@ impl ForeignDevice<'_> {
         arguments(bound, buffers, self.engine.memory())
     }
 
-    /// Runs an entry point of the module.
+    /// Runs an entry point of a module.
     ///
     /// # Errors
     /// [`EngineError::Input`] where the launch does not fit the kernel, [`EngineError::Device`] for a
     /// misuse of the machine.
-    pub fn launch(&mut self, entry: &str, launch: &Launch) -> Result<(), EngineError> {
-        self.engine.launch_foreign(self.module, entry, launch)
+    pub fn launch(
+        &mut self,
+        module: &Module,
+        entry: &str,
+        launch: &Launch,
+    ) -> Result<(), EngineError> {
+        self.engine.launch_foreign(module, entry, launch)
     }
 
     /// The misuse that ended the latest launch, if one did.
@@ -107,7 +108,6 @@ impl EmulatorEngine {
         program: &dyn ForeignProgram,
         inputs: &Tensors,
     ) -> Result<Tensors, EngineError> {
-        let module = program.module();
-        self.in_one_process(|engine| program.run(&mut ForeignDevice { engine, module }, inputs))
+        self.in_one_process(|engine| program.run(&mut ForeignDevice { engine }, inputs))
     }
 }

@@ -5,7 +5,8 @@
 // BROKEN forgets the background in the gradient of alpha; NO_BARRIER stages the next batch while other
 // warps still read the last; RACY adds without an atomic. PLANAR has the outputs of 3D Gaussian Splatting:
 // gradients of the colour plane by plane, of the mean by normalized device coordinates in three floats, of
-// the conic in four floats with half of the off-diagonal.
+// the conic in four floats with half of the off-diagonal. CAMERAS renders all cameras in one launch, with the
+// Gaussians of each behind those of the camera before; STUCK reads the last contributors of the first of them.
 
 namespace own {
 
@@ -51,6 +52,16 @@ __global__ void rasterize_to_pixels_bwd(
     constexpr float ALPHA_MIN = 1.0f / 255.0f;
     const unsigned camera = blockIdx.x;
     const unsigned tile = blockIdx.y * tiles_x + blockIdx.z;
+#ifdef CAMERAS
+    tile_offsets = tile_offsets + camera * tiles_x * tiles_y;
+    render_alphas = render_alphas + camera * width * height;
+    v_render_colors = v_render_colors + D * camera * width * height;
+    v_render_alphas = v_render_alphas + camera * width * height;
+    backgrounds = backgrounds + D * camera;
+#ifndef STUCK
+    last_ids = last_ids + camera * width * height;
+#endif
+#endif
     if (masks != nullptr && !masks[camera * tiles_x * tiles_y + tile]) {
         return;
     }
@@ -70,7 +81,12 @@ __global__ void rasterize_to_pixels_bwd(
     float* tints = reinterpret_cast<float*>(shapes + threads);
 
     const int begin = tile_offsets[tile];
-    const int end = tile + 1 == tiles_x * tiles_y ? pairs : tile_offsets[tile + 1];
+#ifdef CAMERAS
+    const bool ends = camera + 1 == cameras && tile + 1 == tiles_x * tiles_y;
+#else
+    const bool ends = tile + 1 == tiles_x * tiles_y;
+#endif
+    const int end = ends ? pairs : tile_offsets[tile + 1];
     const int last = inside ? last_ids[pixel] : 0;
     const float last_transmittance = 1.0f - render_alphas[pixel];
     const float* v_color = v_render_colors + D * pixel;

@@ -2,7 +2,8 @@
 // thread a pixel, blocks of a tile. Written from the method and that list; Gaussians are read from where they
 // lie. Three channels. It returns no final transmittance, and 0 in last_ids where nothing contributes.
 //
-// BROKEN blends the background as if nothing were in front of it.
+// BROKEN blends the background as if nothing were in front of it. CAMERAS renders all cameras in one launch, with
+// the Gaussians of each behind those of the camera before.
 
 namespace own {
 
@@ -38,11 +39,22 @@ __global__ void rasterize_to_pixels_fwd(
     if (x >= width || y >= height || (masks != nullptr && !masks[camera * tiles_x * tiles_y + tile])) {
         return;
     }
+#ifdef CAMERAS
+    tile_offsets = tile_offsets + camera * tiles_x * tiles_y;
+    backgrounds = backgrounds + D * camera;
+    const unsigned pixel = (camera * height + y) * width + x;
+#else
     const unsigned pixel = y * width + x;
+#endif
     const float px = static_cast<float>(x) + 0.5f;
     const float py = static_cast<float>(y) + 0.5f;
     const int begin = tile_offsets[tile];
+#ifdef CAMERAS
+    const bool ends = camera + 1 == cameras && tile + 1 == tiles_x * tiles_y;
+    const int end = ends ? pairs : tile_offsets[tile + 1];
+#else
     const int end = tile + 1 == tiles_x * tiles_y ? pairs : tile_offsets[tile + 1];
+#endif
     float transmittance = 1.0f;
     float color[D] = {};
     int last = 0;

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// A source, what is added to its name, the macro that makes this variant, and how it is compiled.
-type Row = (&'static str, &'static str, Option<&'static str>, Compiled);
+/// A source, what is added to its name, the macros that make this variant, and how it is compiled.
+type Row = (&'static str, &'static str, &'static [&'static str], Compiled);
 
 /// How a kernel is compiled.
 #[derive(Clone, Copy)]
@@ -27,33 +27,38 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 26] = [
-    ("own_backward", "", None, Plain),
-    ("own_backward", "_broken", Some("BROKEN"), Plain),
-    ("own_backward", "_racy", Some("RACY"), Plain),
-    ("own_backward", "_converged", Some("CONVERGED"), Plain),
-    ("own_backward", "_buffer", Some("BUFFER"), Plain),
-    ("own_backward", "_half", Some("HALF"), Plain),
-    ("own_backward", "_ticket", Some("TICKET"), Plain),
-    ("own_backward", "_overwrite", Some("OVERWRITE"), Plain),
-    ("gsplat_backward", "", None, Lines),
-    ("gsplat_backward", "_broken", Some("BROKEN"), Lines),
-    ("gsplat_backward", "_no_barrier", Some("NO_BARRIER"), Lines),
-    ("gsplat_backward", "_racy", Some("RACY"), Lines),
-    ("gsplat_backward", "_planar", Some("PLANAR"), Lines),
-    ("gsplat_rasterize", "", None, Headers),
-    ("gsplat_rasterize", "_broken", Some("BROKEN"), Headers),
-    ("gsplat_project", "", None, Headers),
-    ("gsplat_project", "_broken", Some("BROKEN"), Headers),
-    ("ngp_grid", "", None, Headers),
-    ("ngp_grid", "_broken", Some("BROKEN"), Headers),
-    ("tcnn_grid", "", None, Headers),
-    ("tcnn_grid", "_broken", Some("BROKEN"), Headers),
-    ("index_add", "", None, Headers),
-    ("index_add", "_broken", Some("BROKEN"), Headers),
-    ("harmonics", "", None, Headers),
-    ("harmonics", "_broken", Some("BROKEN"), Headers),
-    ("features", "", None, Features),
+const KERNELS: [Row; 31] = [
+    ("own_backward", "", &[], Plain),
+    ("own_backward", "_broken", &["BROKEN"], Plain),
+    ("own_backward", "_racy", &["RACY"], Plain),
+    ("own_backward", "_converged", &["CONVERGED"], Plain),
+    ("own_backward", "_buffer", &["BUFFER"], Plain),
+    ("own_backward", "_half", &["HALF"], Plain),
+    ("own_backward", "_ticket", &["TICKET"], Plain),
+    ("own_backward", "_overwrite", &["OVERWRITE"], Plain),
+    ("gsplat_backward", "", &[], Lines),
+    ("gsplat_backward", "_broken", &["BROKEN"], Lines),
+    ("gsplat_backward", "_no_barrier", &["NO_BARRIER"], Lines),
+    ("gsplat_backward", "_racy", &["RACY"], Lines),
+    ("gsplat_backward", "_planar", &["PLANAR"], Lines),
+    ("gsplat_backward", "_cameras", &["CAMERAS"], Lines),
+    ("gsplat_backward", "_stuck", &["CAMERAS", "STUCK"], Lines),
+    ("gsplat_rasterize", "", &[], Headers),
+    ("gsplat_rasterize", "_broken", &["BROKEN"], Headers),
+    ("gsplat_rasterize", "_cameras", &["CAMERAS"], Headers),
+    ("gsplat_project", "", &[], Headers),
+    ("gsplat_project", "_broken", &["BROKEN"], Headers),
+    ("gsplat_project_image", "", &[], Headers),
+    ("gsplat_project_image", "_broken", &["BROKEN"], Headers),
+    ("ngp_grid", "", &[], Headers),
+    ("ngp_grid", "_broken", &["BROKEN"], Headers),
+    ("tcnn_grid", "", &[], Headers),
+    ("tcnn_grid", "_broken", &["BROKEN"], Headers),
+    ("index_add", "", &[], Headers),
+    ("index_add", "_broken", &["BROKEN"], Headers),
+    ("harmonics", "", &[], Headers),
+    ("harmonics", "_broken", &["BROKEN"], Headers),
+    ("features", "", &[], Features),
 ];
 
 /// What pages show and a reader opens lies in the tree as it is; all else in `ptx.tar.zst`.
@@ -116,7 +121,7 @@ fn the_kernels_of_the_pages_derive() {
     let Some(library) = find(NVRTC) else { return };
     let (nvrtc, pages) = (loaded(&library), folder("../corpora/published"));
     for name in ["active_mask_count", "staging_overwritten", "reads_beyond"] {
-        for (added, variant) in [("", None), ("_fixed", Some("FIXED"))] {
+        for (added, variant) in [("", &[][..]), ("_fixed", &["FIXED"])] {
             let ptx = compiled(&pages, &nvrtc, &format!("{name}.cu"), &options(Lines, variant));
             let file = pages.join(format!("{name}{added}.ptx"));
             if writes() {
@@ -133,7 +138,7 @@ fn loaded(library: &Path) -> Nvrtc {
     nvrtc
 }
 
-fn options(how: Compiled, variant: Option<&str>) -> Vec<String> {
+fn options(how: Compiled, variant: &[&str]) -> Vec<String> {
     let mut options = match how {
         Plain => vec!["--gpu-architecture=compute_75".to_owned()],
         Lines => {
@@ -145,7 +150,7 @@ fn options(how: Compiled, variant: Option<&str>) -> Vec<String> {
         }
         Features => vec!["--gpu-architecture=compute_80".to_owned()],
     };
-    options.extend(variant.map(|name| format!("--define-macro={name}")));
+    options.extend(variant.iter().map(|name| format!("--define-macro={name}")));
     options
 }
 

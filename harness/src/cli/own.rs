@@ -6,7 +6,7 @@ use clap::Args;
 use splatcheck_gpu::emulator::Interface;
 use splatcheck_reference::splat::Formulation;
 
-use super::compiler::Compiler;
+use super::compiler::{Compiler, CompilerArgs};
 use super::exit::CliError;
 use super::formulation::Asked;
 use super::ptx::{JudgedAs, adds_up, manifest_fits, read_kernel, read_manifest, roundings};
@@ -74,10 +74,13 @@ impl OwnArgs {
             return Ok(Some((file.clone(), OwnProgram::Wgsl { kernel, file: name, lanes })));
         }
         let Some(file) = &self.ptx else { return Ok(None) };
-        let compiler = Compiler::plain(self.judged.fast_math);
+        let fast_math = self.judged.fast_math;
         let kernel = match (&self.manifest, kernels) {
-            (Some(manifest), _) => read_manifest(file, manifest, &compiler)?,
+            (Some(manifest), _) => {
+                read_manifest(file, manifest, (CompilerArgs::default(), fast_math))?
+            }
             (None, [entry]) => {
+                let compiler = Compiler::plain(fast_math);
                 let own = ("--ptx", &**file);
                 read_kernel(own, &compiler, entry.clone(), &[Interface::Standard])?.into()
             }

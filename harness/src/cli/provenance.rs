@@ -31,6 +31,11 @@ pub(super) fn of_ptx(
     let entries = kernel.entries().into_iter().map(str::to_owned).collect();
     let text = kernel.manifest().map(Manifest::text);
     let run = of_texts((file, kernel.ptx()), entries, manifest.zip(text), seed);
+    let beside = manifest.and_then(Path::parent).unwrap_or(Path::new(""));
+    let own = kernel.files().into_iter().map(|(name, text)| {
+        SourceFile::new(Role::Program, beside.join(name).display().to_string(), text.as_bytes())
+    });
+    let run = Provenance { files: run.files.iter().cloned().chain(own).collect(), ..run };
     // As the manifest names them: what a compiler makes of a name is long.
     Provenance { subject: format!("{kernel} of {}", file.display()), ..run }
 }

@@ -4,6 +4,7 @@ mod interface;
 mod judged_as;
 mod observe;
 mod read;
+mod save;
 mod subject;
 
 pub use judged_as::{JudgedAs, Reduced};
@@ -117,6 +118,10 @@ pub struct PtxArgs {
     /// Runs at once [default: one for each core]
     #[arg(long, value_name = "J", allow_negative_numbers = true, value_parser = positive::<NonZeroU16>)]
     pub jobs: Option<NonZeroU16>,
+    /// Write the first case: its inputs, what the kernel makes of them in f32, and what is exact in f64, without
+    /// an oracle the first two (.safetensors)
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
     /// Folder for reproducers, which have a folder of the kernel's name there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
@@ -158,6 +163,8 @@ pub struct PtxPlan {
     pub repeats: Option<Repeats>,
     /// Runs at once.
     pub jobs: usize,
+    /// Where the first case goes.
+    pub save: Option<PathBuf>,
     /// Folder for reproducers.
     pub out: PathBuf,
     /// What stops the build.
@@ -209,6 +216,12 @@ impl PtxArgs {
             Some(_) => vec![Order::Lockstep],
             None => self.order.orders()?,
         };
+        if self.save.is_some() && subject.count() == 0 {
+            return Err(CliError::new(
+                "--save: there is no case, so no inputs: give one with --case",
+            ));
+        }
+        let save = self.save.map(|file| paths::writable_file("--save", &file, "safetensors"));
         let cores = threads::cores();
         let run =
             provenance::of_ptx(&kernel, (&self.file, self.manifest.as_deref()), subject.seed());
@@ -217,6 +230,7 @@ impl PtxArgs {
             out: out.join(folder_name(&run.subject)),
             gate: self.gate.resolve()?.of(run),
             file: self.file,
+            save: save.transpose()?,
             subject,
             observe_only: self.observe_only,
             setting,
@@ -234,11 +248,11 @@ impl PtxArgs {
 
     /// The kernel with its manifest, or with the parameters of the formulation.
     fn kernel(&self) -> Result<UserKernel, CliError> {
-        let files = [&*self.file].into_iter();
-        let compiler = self.compiler.clone().of(files, Some(self.judged.fast_math))?;
+        let (compiler, fast_math) = (self.compiler.clone(), self.judged.fast_math);
         if let Some(manifest) = &self.manifest {
-            return read_manifest(&self.file, manifest, &compiler);
+            return read_manifest(&self.file, manifest, (compiler, fast_math));
         }
+        let compiler = compiler.of([&*self.file].into_iter(), Some(fast_math))?;
         let entry = self.kernel.clone().ok_or_else(|| CliError::new(NO_ARRAYS))?;
         let asked = self.formulation.unwrap_or_default();
         read_kernel(("ptx", &self.file), &compiler, entry, &asked.interfaces())
@@ -332,7 +346,7 @@ pub(super) fn roundings(
             let sum = counted.unwrap_or_default().count().saturating_add(more);
             let many = || {
                 CliError::new(format!(
-                    "--extra-roundings: {more} more for units = \"ndc\" are {sum}, above {}: give fewer",
+                    "--extra-roundings: {more} more for units = \"ndc\" or a folded background are {sum}, above {}: give fewer",
                     ExtraRoundings::MOST
                 ))
             };
@@ -359,6 +373,9 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         pool.install(|| Run::new(plan, formulation).judge(trial, &|runs| bar.inc(runs)))
     })?;
     bar.finish_and_clear();
+    if let Some(file) = &plan.save {
+        save::judged(&Run::new(plan, judged.formulation), file)?;
+    }
     judged.diagnose();
     let mut reports = join_seeds(judged.reports);
     let files = reproducers.write_all(&mut reports, Some(&plan.kernel));
@@ -437,7 +454,7 @@ impl<'p> Run<'p> {
         let UserProgram::Manifest(kernel) = &self.plan.kernel.program else { return Ok(()) };
         let Some(job) = item.job(self.stage) else { return Ok(()) };
         let symbols = kernel.manifest().symbols(&job.inputs).map_err(CliError::of)?;
-        kernel.evaluate(&symbols).map(drop).map_err(CliError::of)
+        kernel.evaluate(&symbols, &job.inputs).map(drop).map_err(CliError::of)
     }
 
     /// The emulator with the kernel: one engine of those that run at the same time, with its share of the

@@ -175,6 +175,11 @@ impl Program {
         let mut all: Vec<File> = named.into_iter().flatten().collect();
         let named = all.len();
         all.extend(others.into_iter().flatten());
+        let numbered = |(file, number): (File, u32)| File {
+            module: file.module.map(|module| module.numbered(number)),
+            ..file
+        };
+        let all = all.into_iter().zip(0..).map(numbered).collect();
         let limits = KernelLimits::default();
         Ok(Self { files: all, named, observe: Observe::default(), time: limits.time })
     }

@@ -4,7 +4,7 @@
 use crate::cpp_names::{demangled, spelled};
 use splatcheck_emulator::{Module, ParameterKind, ParseError};
 
-use crate::manifest::types::{Argument, Launch, Manifest, Number, Scalar};
+use crate::manifest::types::{Argument, Launch, Number, Scalar};
 
 /// Bytes of a pointer.
 const POINTER: u32 = 8;
@@ -15,6 +15,17 @@ pub enum BindError {
     /// Something else than PTX, or PTX outside the subset.
     #[error(transparent)]
     Ptx(ParseError),
+    /// A file of a launch's own that is of another kind, or has no such kernel.
+    #[error("{file}: {source}")]
+    File {
+        /// The file, as the manifest names it.
+        file: String,
+        /// Why.
+        source: Box<Self>,
+    },
+    /// A file of a launch's own that is not there.
+    #[error("{0} is named by the manifest and not among the files of the program")]
+    Missing(String),
     /// No entry point is meant.
     #[error("no entry point is named '{kernel}': there are {}", listed(names))]
     NoEntry {
@@ -169,28 +180,24 @@ pub(super) fn structure(scalars: &[Scalar]) -> (Vec<u32>, u32) {
     (offsets, end.next_multiple_of(largest))
 }
 
-/// The entry points of a manifest's launches, which fit it.
+/// The entry point of a launch among those of its file, which fits it.
 ///
 /// # Errors
 /// [`BindError`].
 pub(super) fn bind(
-    manifest: &Manifest,
-    ptx: &str,
+    launch: &Launch,
+    names: &[String],
     module: &Module,
-) -> Result<Vec<String>, BindError> {
-    let names = entries(ptx);
-    let of = |launch: &Launch| {
-        let entry = entry(&launch.kernel, &names)?;
-        if let Some(refusal) = module.refusal(&entry) {
-            return Err(BindError::Ptx(refusal.clone()));
-        }
-        let Some(found) = module.parameter_sizes(&entry) else {
-            return Err(BindError::NoEntry { kernel: entry, names: names.clone() });
-        };
-        let kinds = module.parameter_kinds(&entry).unwrap_or_default();
-        fits(launch, entry, found, &kinds)
+) -> Result<String, BindError> {
+    let entry = entry(&launch.kernel, names)?;
+    if let Some(refusal) = module.refusal(&entry) {
+        return Err(BindError::Ptx(refusal.clone()));
+    }
+    let Some(found) = module.parameter_sizes(&entry) else {
+        return Err(BindError::NoEntry { kernel: entry, names: names.to_vec() });
     };
-    manifest.launches.iter().map(of).collect()
+    let kinds = module.parameter_kinds(&entry).unwrap_or_default();
+    fits(launch, entry, found, &kinds)
 }
 
 fn fits(

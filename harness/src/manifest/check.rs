@@ -1,15 +1,18 @@
 //! From what is written in a manifest to what it means: every key is checked where it stands.
 
+mod contents;
 mod launch;
 mod parameter;
+mod views;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toml::Spanned;
 
-use super::text::{self, File};
-use crate::manifest::types::{Argument, Contents, Language, Manifest, Presets, Shape, Start};
+use self::contents::KINDS;
+use super::text::File;
+use crate::manifest::types::{Argument, Language, Manifest, Presets, Start};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_judge::workload::{BuiltIn, Constant};
@@ -18,6 +21,7 @@ use splatcheck_workloads::layout::written::{At, line};
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
 use splatcheck_workloads::presets::{Preset, Terms, built_in_of, constants_of};
 use splatcheck_workloads::splat::kernel_rules::KernelRules;
+use splatcheck_workloads::splat::level::Level;
 
 /// Checks a manifest's text.
 ///
@@ -36,9 +40,8 @@ pub(super) fn manifest(
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
         let place = At { line: check.line(written), place: format!("buffer.{name}") };
-        let text::Contents { zeros, poison, random } = written.get_ref();
-        let found = check.contents(&place, (zeros.as_ref(), poison.as_ref(), random.as_ref()))?;
-        let missing = || place.problem("empty", "give one of zeros, poison, random");
+        let found = check.contents(&place, written.get_ref())?;
+        let missing = || place.problem("empty", format!("give one of {KINDS}"));
         buffers.insert(name.clone(), found.ok_or_else(missing)?);
     }
     let preset = check.preset(&file, presets)?;
@@ -48,15 +51,18 @@ pub(super) fn manifest(
         text: text.to_owned(),
         preset: preset.and_then(|preset| preset.text().map(str::to_owned)),
         kind,
+        all_views: check.all_views(&file)?,
         launches,
         buffers,
         sizes: check.sizes(&file.sizes)?,
         formulation,
-        extra_roundings,
+        extra_roundings: extra_roundings.filter(|_| kind.has_formulations()),
+        projection_roundings: extra_roundings.unwrap_or_default(),
         channels,
         rules,
         built_in: check.built_in.clone(),
     };
+    check.views(&manifest)?;
     check.buffers(&manifest)?;
     check.outputs(&manifest)?;
     check.none(&manifest)?;
@@ -205,47 +211,6 @@ impl Check<'_> {
         of.next()
     }
 
-    fn contents(
-        &self,
-        at: &At,
-        written: (Option<&text::Shape>, Option<&text::Shape>, Option<&text::Random>),
-    ) -> Result<Option<Contents>, Problem> {
-        let shape = |key: &str, shape: &text::Shape| {
-            let at = at.key(key);
-            let bytes = match shape.dtype.as_str() {
-                "u8" => 1,
-                "f32" | "i32" | "u32" => 4,
-                "f64" | "i64" | "u64" => 8,
-                other => {
-                    let advice = "expected u8, i32, u32, i64, u64, f32 or f64";
-                    return Err(at.key("dtype").problem(&quoted(other), advice));
-                }
-            };
-            let sides = shape.shape.iter().map(|side| self.integer(side, &at));
-            Ok(Shape { bytes, sides: sides.collect::<Result<_, _>>()? })
-        };
-        Ok(match written {
-            (None, None, None) => None,
-            (Some(zeros), None, None) => {
-                Some(Contents { shape: shape("zeros", zeros)?, start: Start::Zeros })
-            }
-            (None, Some(poison), None) => {
-                Some(Contents { shape: shape("poison", poison)?, start: Start::Poison })
-            }
-            (None, None, Some(random)) => {
-                let text::Random { shape: sides, low, high, seed } = random.clone();
-                if !(low <= high && low.is_finite() && high.is_finite()) {
-                    let value = format!("from {low} to {high}");
-                    return Err(at.key("random").problem(&value, "expected low <= high, finite"));
-                }
-                let floats = text::Shape { dtype: "f32".to_owned(), shape: sides };
-                let shape = shape("random", &floats)?;
-                Some(Contents { shape, start: Start::Random { low, high, seed } })
-            }
-            _ => return Err(at.problem("several of zeros, poison, random", "leave one")),
-        })
-    }
-
     /// The preset that is named.
     fn preset(&self, file: &File, presets: Presets<'_>) -> Result<Option<Arc<Preset>>, Problem> {
         let Some(written) = &file.preset else { return Ok(None) };
@@ -257,7 +222,18 @@ impl Check<'_> {
 
     /// What the kernels are judged as: each key in place of the preset's, if one is named.
     fn terms(&self, file: &File, preset: Option<&Preset>) -> Result<Terms, Problem> {
+        let levels = [
+            (KernelKind::ProjectOnImage, Level::Project),
+            (KernelKind::ProjectOnImageBackward, Level::ProjectBackward),
+        ];
+        let level = levels.into_iter().find(|(kind, _)| *kind == self.kind).map(|(_, level)| level);
+        // A projection's roundings are those of the preset's own projection.
+        let counted = level.and_then(|level| Some(preset?.interface(level).ok()?.extra_roundings));
         let preset = preset.map_or_else(Terms::default, |preset| preset.terms);
+        let preset = match level {
+            None => preset,
+            Some(_) => Terms { extra_roundings: counted, ..preset },
+        };
         let of_backward = [
             ("formulation", file.formulation.as_ref().map(|key| self.line(key))),
             ("extra_roundings", file.extra_roundings.as_ref().map(|key| self.line(key))),
@@ -273,11 +249,13 @@ impl Check<'_> {
         let refused = match self.kind {
             KernelKind::RasterizeBackward | KernelKind::Full => Vec::new(),
             KernelKind::Rasterize => of_backward.to_vec(),
-            KernelKind::Project
-            | KernelKind::ProjectBackward
-            | KernelKind::ProjectOnImage
-            | KernelKind::ProjectOnImageBackward => {
+            KernelKind::Project | KernelKind::ProjectBackward => {
                 of_backward.iter().chain(&of_raster).copied().collect()
+            }
+            KernelKind::ProjectOnImage | KernelKind::ProjectOnImageBackward => {
+                let counted = |key: &&(&str, _)| key.0 == "extra_roundings";
+                let all = of_backward.iter().filter(|key| !counted(key));
+                all.chain(&of_raster).copied().collect()
             }
             KernelKind::Of(_) => of_backward.iter().chain(&of_splats).copied().collect(),
         };
@@ -297,7 +275,7 @@ impl Check<'_> {
             // Its arrays say which colours a kernel takes.
             false => Terms {
                 formulation: None,
-                extra_roundings: None,
+                extra_roundings: terms.extra_roundings.filter(|_| self.kind.knows_the_image()),
                 rules: KernelRules { harmonics_alone: false, ..terms.rules },
                 ..terms
             },
@@ -312,7 +290,7 @@ impl Check<'_> {
                 if !manifest.buffers.contains_key(name) {
                     let advice = format!(
                         "describe it: [buffer.{name}] with zeros = {{ dtype = \"f32\", shape = [\"N\"] }}, \
-                         poison or random"
+                         or another of {KINDS}"
                     );
                     let field = format!("{}.buffer", parameter.place);
                     return Err(Problem::new(field, quoted(name), advice).at_line(parameter.line));

@@ -1,16 +1,17 @@
 //! A manifest together with its program: on a case its arrays are made, its kernels run one after
 //! another, and its outputs come back as the stage's.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use splatcheck_emulator::{Argument as Bytes, Buffer, Launch as Launched, Module};
 use splatcheck_gpu::emulator::{ForeignDevice, ForeignProgram};
 use splatcheck_gpu::{EngineError, Tensors};
 
-use super::bind::{BindError, bind, structure};
-use super::values::{
-    Initial, byte_size, count, initial, number_bytes, of_kernel, outputs, words_of, wrong,
-};
+use super::bind::{BindError, bind, entries, structure};
+use super::contents::{Initial, evaluates, initial};
+use super::values::{count, number_bytes, of_kernel, outputs, words_of, wrong};
+use super::views::Views;
 use crate::manifest::types::{Argument, Contents, Launch, Manifest, Scalar, Start};
 use crate::misuse::told;
 use splatcheck_workloads::layout::{Array, Expression, Symbols};
@@ -24,9 +25,26 @@ const MOST_DEEP: u32 = 64;
 #[derive(Debug)]
 pub struct ManifestKernel {
     manifest: Manifest,
-    module: Module,
-    ptx: String,
+    program: File,
+    /// The files of launches that have their own, by the manifest's names for them.
+    files: BTreeMap<String, File>,
     entries: Vec<String>,
+}
+
+/// A program's text, and its kernels.
+#[derive(Debug)]
+struct File {
+    ptx: String,
+    module: Module,
+    names: Vec<String>,
+}
+
+impl File {
+    /// The file that is the one of this number of a program's.
+    fn new(ptx: String, number: u32) -> Result<Self, BindError> {
+        let module = Module::parse(&ptx).map_err(BindError::Ptx)?.numbered(number);
+        Ok(Self { names: entries(&ptx), ptx, module })
+    }
 }
 
 /// How one kernel is launched on one case.
@@ -45,7 +63,10 @@ impl PartialEq for ManifestKernel {
     fn eq(&self, other: &Self) -> bool {
         let texts = [self.manifest.text(), other.manifest.text()];
         let presets = [self.manifest.preset(), other.manifest.preset()];
-        texts[0] == texts[1] && presets[0] == presets[1] && self.ptx == other.ptx
+        texts[0] == texts[1]
+            && presets[0] == presets[1]
+            && self.ptx() == other.ptx()
+            && self.files().eq(other.files())
     }
 }
 
@@ -57,9 +78,37 @@ impl ManifestKernel {
     /// # Errors
     /// [`BindError`].
     pub fn new(manifest: Manifest, ptx: String) -> Result<Arc<Self>, BindError> {
-        let module = Module::parse(&ptx).map_err(BindError::Ptx)?;
-        let entries = bind(&manifest, &ptx, &module)?;
-        Ok(Arc::new(Self { manifest, module, ptx, entries }))
+        Self::of_files(manifest, ptx, BTreeMap::new())
+    }
+
+    /// The same where launches have files of their own, whose texts these are.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn of_files(
+        manifest: Manifest,
+        ptx: String,
+        texts: BTreeMap<String, String>,
+    ) -> Result<Arc<Self>, BindError> {
+        let in_file = |file: &str| {
+            let file = file.to_owned();
+            |source| BindError::File { file, source: Box::new(source) }
+        };
+        let program = File::new(ptx, 0)?;
+        let mut files = BTreeMap::new();
+        for ((name, text), number) in texts.into_iter().zip(1..) {
+            let file = File::new(text, number).map_err(in_file(&name))?;
+            files.insert(name, file);
+        }
+        let one = |launch: &Launch| match &launch.file {
+            None => bind(launch, &program.names, &program.module),
+            Some(name) => {
+                let file = files.get(name).ok_or_else(|| BindError::Missing(name.clone()))?;
+                bind(launch, &file.names, &file.module).map_err(in_file(name))
+            }
+        };
+        let entries = manifest.launches.iter().map(one).collect::<Result<_, _>>()?;
+        Ok(Arc::new(Self { manifest, program, files, entries }))
     }
 
     /// The same with a changed text of the program.
@@ -67,7 +116,8 @@ impl ManifestKernel {
     /// # Errors
     /// [`BindError::Ptx`] where it does not parse; as [`Self::new`].
     pub fn changed(&self, ptx: &str) -> Result<Arc<Self>, BindError> {
-        Self::new(self.manifest.clone(), ptx.to_owned())
+        let files = self.files().map(|(name, text)| (name.to_owned(), text.to_owned()));
+        Self::of_files(self.manifest.clone(), ptx.to_owned(), files.collect())
     }
 
     /// The manifest.
@@ -79,7 +129,26 @@ impl ManifestKernel {
     /// The program.
     #[must_use]
     pub fn ptx(&self) -> &str {
-        &self.ptx
+        &self.program.ptx
+    }
+
+    /// The texts of files that launches have of their own, by their names.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(name, file)| (&**name, &*file.ptx))
+    }
+
+    /// The text that has an entry point, of several the one that is launched first.
+    #[must_use]
+    pub fn text_of(&self, entry: &str) -> &str {
+        let mut launches = self.manifest.launches.iter().zip(&self.entries);
+        let launch = launches.find(|(_, name)| *name == entry).map(|(launch, _)| launch);
+        &launch.map_or(&self.program, |launch| self.file(launch)).ptx
+    }
+
+    /// The file of a launch.
+    fn file(&self, launch: &Launch) -> &File {
+        let own = launch.file.as_ref().and_then(|name| self.files.get(name));
+        own.unwrap_or(&self.program)
     }
 
     /// Its entry points, in the order in which they run.
@@ -93,16 +162,24 @@ impl ManifestKernel {
     ///
     /// # Errors
     /// [`EngineError::Input`]: which expression has none, and why.
-    pub fn evaluate(&self, symbols: &Symbols) -> Result<Vec<Evaluated>, EngineError> {
+    pub fn evaluate(
+        &self,
+        symbols: &Symbols,
+        inputs: &Tensors,
+    ) -> Result<Vec<Evaluated>, EngineError> {
         for (name, contents) in &self.manifest.buffers {
             let wrong = |error| EngineError::Input(format!("manifest, buffer.{name}: {error}"));
-            byte_size(contents, symbols).map_err(wrong)?;
+            evaluates(contents, symbols, inputs).map_err(wrong)?;
         }
-        self.manifest.launches.iter().map(|launch| evaluate(launch, symbols)).collect()
+        self.manifest.launches.iter().map(|launch| evaluate(launch, symbols, inputs)).collect()
     }
 }
 
-fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError> {
+fn evaluate(
+    launch: &Launch,
+    symbols: &Symbols,
+    inputs: &Tensors,
+) -> Result<Evaluated, EngineError> {
     let line = launch.line;
     let sides = |key: &str, sides: &[Expression; 3]| -> Result<[u32; 3], EngineError> {
         let mut all = [0; 3];
@@ -117,7 +194,7 @@ fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError
                 Scalar::Number(number, value) => number_bytes(*number, value, symbols).map(drop),
                 Scalar::Words(..) | Scalar::Pointer(_) => Ok(()),
             }),
-            Argument::Own(contents) => byte_size(contents, symbols).map(drop),
+            Argument::Own(contents) => evaluates(contents, symbols, inputs),
             Argument::Input(_) | Argument::Output(..) | Argument::Named(_) | Argument::Null => {
                 Ok(())
             }
@@ -146,6 +223,7 @@ struct Arrays<'a> {
     kernel: &'a Manifest,
     symbols: Symbols,
     inputs: &'a Tensors,
+    views: Views,
     tensors: Vec<(&'a Array, Buffer)>,
     named: Vec<(&'a str, Buffer)>,
     /// Those that belong to one parameter alone, by its place.
@@ -228,10 +306,10 @@ impl<'a> Arrays<'a> {
         if let Some((_, buffer)) = self.tensors.iter().find(|(known, _)| *known == array) {
             return Ok(*buffer);
         }
-        let words = array.words(&self.symbols);
+        let words = self.views.words(array);
         let buffer = match start {
             None => {
-                let words = array.pack(self.inputs, &self.symbols)?;
+                let words = self.views.pack(array)?;
                 let name = array.name();
                 match array.meaning.wide {
                     false => device.upload_input(&name, bytemuck::cast_slice(&words)),
@@ -247,7 +325,7 @@ impl<'a> Arrays<'a> {
                 let words = array.beginning_as(input).pack(self.inputs, &self.symbols)?;
                 device.upload(bytemuck::cast_slice(&words))
             }
-            Some(Start::Zeros | Start::Random { .. }) => device.upload(&vec![0; 4 * words]),
+            Some(Start::Zeros) => device.upload(&vec![0; 4 * words]),
         };
         self.tensors.push((array, buffer));
         Ok(buffer)
@@ -258,7 +336,7 @@ impl<'a> Arrays<'a> {
         device: &mut ForeignDevice<'_>,
         contents: &Contents,
     ) -> Result<Buffer, EngineError> {
-        let bytes = initial(contents, &self.symbols);
+        let bytes = initial(contents, &self.symbols, self.inputs);
         Ok(match bytes.map_err(|error| EngineError::Input(error.to_string()))? {
             Initial::Bytes(bytes) => device.upload(&bytes),
             Initial::Unwritten(bytes) => device.allocate(bytes),
@@ -324,18 +402,16 @@ impl<'a> Arrays<'a> {
         for (array, buffer) in &self.tensors {
             if array.is_written() {
                 let bytes = device.read(&array.name(), *buffer)?;
-                held.push((*array, bytemuck::pod_collect_to_vec(&bytes)));
+                let words: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes);
+                held.push((*array, self.views.own(array, &words).into_owned()));
             }
         }
-        outputs(self.kernel.kind, &held, &self.symbols, self.inputs)
+        let (inputs, symbols) = self.views.judged().unwrap_or((self.inputs, &self.symbols));
+        outputs(self.kernel.kind, &held, symbols, inputs)
     }
 }
 
 impl ForeignProgram for ManifestKernel {
-    fn module(&self) -> &Module {
-        &self.module
-    }
-
     /// Without a case, that is without inputs, no output comes back.
     fn run(
         &self,
@@ -343,10 +419,12 @@ impl ForeignProgram for ManifestKernel {
         inputs: &Tensors,
     ) -> Result<Tensors, EngineError> {
         let manifest = &self.manifest;
-        let symbols = manifest.symbols(inputs)?;
-        let launches = self.evaluate(&symbols)?;
-        let (tensors, named, own, place) = (Vec::new(), Vec::new(), Vec::new(), "");
-        let mut arrays = Arrays { kernel: manifest, symbols, inputs, tensors, named, own, place };
+        let views = Views::of(manifest, inputs)?;
+        let symbols = manifest.with_sizes(views.symbols())?;
+        let launches = self.evaluate(&symbols, inputs)?;
+        let (tensors, named, own) = (Vec::new(), Vec::new(), Vec::new());
+        let (kernel, place) = (manifest, "");
+        let mut arrays = Arrays { kernel, symbols, inputs, views, tensors, named, own, place };
         for ((launch, entry), evaluated) in
             manifest.launches.iter().zip(&self.entries).zip(launches)
         {
@@ -356,9 +434,10 @@ impl ForeignProgram for ManifestKernel {
                 arguments.push(arrays.argument(device, &parameter.argument)?);
             }
             let Evaluated { grid, block, dynamic_shared } = evaluated;
+            let module = &self.file(launch).module;
             device
-                .launch(entry, &Launched { grid, block, dynamic_shared, arguments })
-                .map_err(|error| arrays.named_in(device, error, &self.module))?;
+                .launch(module, entry, &Launched { grid, block, dynamic_shared, arguments })
+                .map_err(|error| arrays.named_in(device, error, module))?;
         }
         if inputs.is_empty() { Ok(Tensors::new()) } else { arrays.outputs(device) }
     }

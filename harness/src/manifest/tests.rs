@@ -336,8 +336,8 @@ fn launches_have_their_own_keys_and_share_buffers() {
     );
     let manifest = Manifest::parse(&two).expect("two kernels");
     assert_eq!(manifest.launches.len(), 2, "in order");
-    let start = Start::Random { low: 0.0, high: 1.0, seed: 7 };
-    assert_eq!(manifest.buffers["keys"].start, start, "0 to 1 where nothing is said");
+    let fill = Fill::Random { low: 0.0, high: 1.0, seed: 7 };
+    assert_eq!(manifest.buffers["keys"].fill, fill, "0 to 1 where nothing is said");
     for (text, expected) in [
         (
             format!("block = [1]\n{two}"),

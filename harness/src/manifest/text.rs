@@ -31,6 +31,7 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) sizes: BTreeMap<String, Spanned<Expression>>,
     pub(super) stage: Option<Spanned<String>>,
+    pub(super) cameras: Option<Spanned<String>>,
     pub(super) preset: Option<Spanned<String>>,
     pub(super) formulation: Option<Spanned<String>>,
     pub(super) convention: Option<Spanned<String>>,
@@ -45,6 +46,7 @@ pub(super) struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Launch {
+    pub(super) file: Option<Spanned<String>>,
     pub(super) kernel: Option<Spanned<String>>,
     pub(super) block: Option<Spanned<Vec<Expression>>>,
     pub(super) grid: Option<Spanned<Vec<Expression>>>,
@@ -70,6 +72,7 @@ pub(super) struct Parameter {
     pub(super) none: Option<i32>,
     pub(super) units: Option<String>,
     pub(super) off_diagonal: Option<String>,
+    pub(super) background: Option<String>,
     pub(super) u8: Option<Expression>,
     pub(super) u32: Option<Expression>,
     pub(super) i32: Option<Expression>,
@@ -82,6 +85,9 @@ pub(super) struct Parameter {
     pub(super) zeros: Option<Shape>,
     pub(super) poison: Option<Shape>,
     pub(super) random: Option<Random>,
+    pub(super) values: Option<Values>,
+    pub(super) iota: Option<Iota>,
+    pub(super) scan: Option<Scan>,
     pub(super) null: Option<bool>,
     pub(super) buffer: Option<String>,
     pub(super) group: Option<u32>,
@@ -116,6 +122,62 @@ pub(super) struct Contents {
     pub(super) zeros: Option<Shape>,
     pub(super) poison: Option<Shape>,
     pub(super) random: Option<Random>,
+    pub(super) values: Option<Values>,
+    pub(super) iota: Option<Iota>,
+    pub(super) scan: Option<Scan>,
+}
+
+impl Contents {
+    /// What a parameter says of an array of its own.
+    pub(super) fn of(parameter: &Parameter) -> Self {
+        let Parameter { zeros, poison, random, values, iota, scan, .. } = parameter;
+        Self {
+            zeros: zeros.clone(),
+            poison: poison.clone(),
+            random: random.clone(),
+            values: values.clone(),
+            iota: iota.clone(),
+            scan: scan.clone(),
+        }
+    }
+}
+
+/// A buffer of numbers that are written down.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Values {
+    pub(super) dtype: String,
+    pub(super) values: Vec<Expression>,
+}
+
+/// A buffer of whole numbers in steps.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Iota {
+    pub(super) dtype: String,
+    pub(super) count: Expression,
+    #[serde(default = "zero")]
+    pub(super) first: Expression,
+    #[serde(default = "unit")]
+    pub(super) step: Expression,
+}
+
+/// A buffer of sums over the tiles.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scan {
+    pub(super) dtype: String,
+    pub(super) of: Expression,
+    #[serde(default)]
+    pub(super) inclusive: bool,
+}
+
+fn zero() -> Expression {
+    Expression::Integer(0)
+}
+
+fn unit() -> Expression {
+    Expression::Integer(1)
 }
 
 /// A buffer of no tensor.
@@ -181,6 +243,7 @@ impl Parameter {
             none: self.none,
             units: self.units.as_deref(),
             off_diagonal: self.off_diagonal.as_deref(),
+            background: self.background.as_deref(),
         }
     }
 }

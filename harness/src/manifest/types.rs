@@ -6,14 +6,15 @@ use splatcheck_judge::io::Problem;
 use splatcheck_judge::workload::{AnyCase, BuiltIn, Workload};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
-use splatcheck_workloads::layout::array::not_held;
+use splatcheck_workloads::layout::array::{not_held, roundings_of_meaning};
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
 use splatcheck_workloads::presets::Preset;
 use splatcheck_workloads::splat::ColorForms;
 use splatcheck_workloads::splat::comparing;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_in, judged_on_foreign};
 use splatcheck_workloads::splat::kernel_rules::{KernelRules, Reach};
-use std::collections::BTreeMap;
+use splatcheck_workloads::splat::on_image::Kernel;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub struct Manifest {
     pub(super) preset: Option<String>,
     /// What the kernels do between them.
     pub kind: KernelKind,
+    /// Whether a rasterization is given all views at once; otherwise each view is a run.
+    pub all_views: bool,
     /// The kernels, in the order in which they run.
     pub launches: Vec<Launch>,
     /// What the named buffers hold at first.
@@ -47,6 +50,8 @@ pub struct Manifest {
     pub formulation: Option<Formulation>,
     /// Roundings of its intermediates, counted in its source.
     pub extra_roundings: Option<ExtraRoundings>,
+    /// The same of a projection that is given the size of the image.
+    pub projection_roundings: ExtraRoundings,
     /// The only number of channels that the kernels are for.
     pub channels: Option<u32>,
     /// What is built into the kernels of a convention of splats.
@@ -58,6 +63,8 @@ pub struct Manifest {
 /// One kernel and how it is launched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
+    /// The file that has it, beside the manifest, where that is not the program's.
+    pub file: Option<String>,
     /// Its entry point, as written.
     pub kernel: String,
     /// The line that names it.
@@ -195,6 +202,24 @@ pub enum Start {
     Poison,
     /// What this input holds.
     Input(&'static Port),
+}
+
+/// An array of no tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// How large it is.
+    pub shape: Shape,
+    /// What it holds at first.
+    pub fill: Fill,
+}
+
+/// What an array of no tensor holds at first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fill {
+    /// Zeros.
+    Zeros,
+    /// Nothing was ever written.
+    Poison,
     /// Random floats.
     Random {
         /// The least.
@@ -204,16 +229,30 @@ pub enum Start {
         /// Which of all.
         seed: u64,
     },
+    /// These numbers.
+    Values(Number, Vec<Expression>),
+    /// Whole numbers, each so much more than the one before it.
+    Iota {
+        /// Their type.
+        number: Number,
+        /// The first.
+        first: Expression,
+        /// The difference.
+        step: Expression,
+    },
+    /// The sums of an expression over the tiles, from the first tile on.
+    Scan {
+        /// Their type.
+        number: Number,
+        /// What is added up, in which [`PER_TILE`] names what a tile has.
+        of: Expression,
+        /// Whether a tile's own is in its sum.
+        inclusive: bool,
+    },
 }
 
-/// An array of no tensor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Contents {
-    /// How large it is.
-    pub shape: Shape,
-    /// What it begins as.
-    pub start: Start,
-}
+/// The (tile, Gaussian) pairs of one tile, in an expression that is added up over the tiles.
+pub(super) const PER_TILE: &str = "pairs";
 
 /// How large an array is.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,6 +276,12 @@ impl Manifest {
         self.preset.as_deref()
     }
 
+    /// The files of launches that have their own, each once.
+    #[must_use]
+    pub fn files(&self) -> BTreeSet<&str> {
+        self.launches.iter().filter_map(|launch| launch.file.as_deref()).collect()
+    }
+
     /// The parameters of all launches.
     pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
         self.launches.iter().flat_map(|launch| &launch.parameters)
@@ -250,10 +295,10 @@ impl Manifest {
         })
     }
 
-    /// See [`Array::roundings_of_units`].
+    /// See [`roundings_of_meaning`].
     #[must_use]
     pub fn roundings_of_units(&self) -> u8 {
-        self.arrays().map(|(_, array)| array.roundings_of_units()).max().unwrap_or(0)
+        roundings_of_meaning(self.arrays().map(|(_, array)| array))
     }
 
     /// The stage that its kernels stand in for, in a formulation.
@@ -281,6 +326,18 @@ impl Manifest {
         let arrays = || self.arrays().map(|(_, array)| array);
         let advice = "name it (tensor or fields), or run with --observe-only, without an oracle";
         let missing = |tensor: Tensor| Problem::new(tensor.name(), "held by no parameter", advice);
+        let always: &[Tensor] = match self.kind {
+            KernelKind::ProjectOnImage => {
+                &[Tensor::Radii, Tensor::ProjectedMeans2d, Tensor::ProjectedConics]
+            }
+            KernelKind::ProjectOnImageBackward => {
+                &[Tensor::VMeans, Tensor::VQuats, Tensor::VScales]
+            }
+            _ => &[],
+        };
+        if let Some(tensor) = not_held(arrays(), always) {
+            return Some(missing(tensor));
+        }
         if self.kind == KernelKind::RasterizeBackward {
             let by = |tensor| match tensor {
                 Tensor::VOpacities if self.is_by_logits() => Tensor::VLogits,
@@ -333,11 +390,19 @@ impl Manifest {
         }
         let reach = if self.kind.projects() { Reach::All } else { Reach::Raster };
         let ruled = self.rules.applied_to(case, reach);
-        Ok(match self.kind.has_formulations() {
+        if self.kind.knows_the_image() {
+            let ports = self.written().filter_map(|tensor| Some(tensor.port(self.kind)?.0));
+            let mut returns: Vec<_> = ports.collect();
+            returns.push(Tensor::Radii.name());
+            let kernel = Kernel { extra_roundings: self.projection_roundings, returns };
+            return Ok(comparing::on_image(judged_on_foreign(ruled), kernel));
+        }
+        let judged = match self.kind.has_formulations() {
             true if self.is_by_logits() => comparing::by_logits(judged_in(&ruled, formulation)?),
             true => judged_in(&ruled, formulation)?,
             false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
-        })
+        };
+        Ok(if self.all_views { comparing::all_views(judged) } else { judged })
     }
 
     /// The workload that its cases are of.

@@ -1,17 +1,15 @@
 //! The values of a manifest's expressions on a case: counts, the arrays that are its own, and its outputs
 //! in gsplat's layout; the same for every language.
 
-use splatcheck_emulator::mix;
-use splatcheck_gpu::{Data, EngineError, Tensors};
+use splatcheck_gpu::{Data, Dtype, EngineError, ShapeError, Tensors};
 use splatcheck_reference::splat::Formulation;
 
-use crate::manifest::types::{Contents, Manifest, Number, Start};
+use super::contents::LARGEST;
+use super::views::Views;
+use crate::manifest::types::{Manifest, Number};
 use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, KernelKind, Symbols, Tensor,
 };
-
-/// The largest array that a manifest may ask for, bytes.
-pub(super) const LARGEST: u64 = 1 << 30;
 
 impl Manifest {
     /// What names stand for on a case with these inputs, or without a case, where there are none.
@@ -19,10 +17,11 @@ impl Manifest {
     /// # Errors
     /// An array that is not there, and a size that has no value.
     pub fn symbols(&self, inputs: &Tensors) -> Result<Symbols, EngineError> {
-        let mut symbols = match inputs.is_empty() {
-            true => Symbols::default(),
-            false => Symbols::of(self.kind, inputs)?,
-        };
+        self.with_sizes(Views::of(self, inputs)?.symbols())
+    }
+
+    /// The same of what names of a case stand for.
+    pub(super) fn with_sizes(&self, mut symbols: Symbols) -> Result<Symbols, EngineError> {
         for (name, size) in &self.sizes {
             let no = |error| EngineError::Input(format!("manifest, sizes.{name}: {error}"));
             // The case's own numbers go before those that take their place without one.
@@ -64,18 +63,6 @@ pub(super) fn count(expression: &Expression, symbols: &Symbols) -> Result<u32, V
     let value = whole(expression, symbols)?;
     u32::try_from(value)
         .map_err(|_| ValueError::Range { value, number: "an unsigned 32-bit number" })
-}
-
-/// Bytes of an array.
-pub(super) fn byte_size(contents: &Contents, symbols: &Symbols) -> Result<usize, ValueError> {
-    let mut bytes = u64::from(contents.shape.bytes);
-    for side in &contents.shape.sides {
-        bytes = bytes.saturating_mul(u64::from(count(side, symbols)?));
-    }
-    match usize::try_from(bytes) {
-        Ok(fits) if bytes <= LARGEST => Ok(fits),
-        Ok(_) | Err(_) => Err(ValueError::TooLarge(bytes)),
-    }
 }
 
 /// The bytes of a number.
@@ -131,29 +118,6 @@ pub(super) fn words_of(
     Ok(words)
 }
 
-/// What an array of the manifest's own holds at first.
-pub(super) enum Initial {
-    /// These bytes.
-    Bytes(Vec<u8>),
-    /// Bytes that were never written, as many as this.
-    Unwritten(usize),
-}
-
-pub(super) fn initial(contents: &Contents, symbols: &Symbols) -> Result<Initial, ValueError> {
-    let bytes = byte_size(contents, symbols)?;
-    Ok(match contents.start {
-        // Only an output begins as an input does.
-        Start::Zeros | Start::Input(_) => Initial::Bytes(vec![0; bytes]),
-        Start::Poison => Initial::Unwritten(bytes),
-        Start::Random { low, high, seed } => {
-            #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
-            let unit = |index: u64| (mix(mix(seed) ^ index) >> 40) as f32 / (1 << 24) as f32;
-            let floats = (0..bytes as u64 / 4).map(|i| low + (high - low) * unit(i));
-            Initial::Bytes(floats.flat_map(f32::to_le_bytes).collect())
-        }
-    })
-}
-
 /// The outputs in gsplat's layout and units, from the words of the arrays that hold them; those that no
 /// array holds are not among them.
 pub(super) fn outputs(
@@ -170,20 +134,32 @@ pub(super) fn outputs(
     let by_radii = tensors().any(|tensor| [Tensor::Radii, Tensor::Radius].contains(&tensor));
     let ports = || stage.spec().outputs.iter().filter(|port| is_held(port.name));
     let shape = |name: &str| {
-        Tensor::of_port(name, kind).map(|tensor| tensor.sides(symbols)).unwrap_or_default()
+        // What is visible follows from radii, also where no array holds it.
+        let visible = (name == Tensor::Visible.name()).then_some(Tensor::Visible);
+        let tensor = Tensor::of_port(name, kind).or(visible);
+        tensor.map(|tensor| tensor.sides(symbols)).unwrap_or_default()
     };
     let begin = |name: &str| u32::from(by_radii && name == "visible");
     let words = |name: &str| vec![begin(name); shape(name).iter().product()];
     let mut numbers: Vec<_> = ports().map(|port| (port.name, words(port.name))).collect();
+    // Of a projection that knows the image they are compared themselves.
+    let own_radii = kind == KernelKind::ProjectOnImage && by_radii;
+    let radii = own_radii.then(|| (Tensor::Radii.name(), Tensor::Radii.sides(symbols)));
+    numbers.extend(radii.iter().map(|(name, sides)| (*name, vec![0; sides.iter().product()])));
     for (array, words) in held {
         array.unpack(words, symbols, &mut numbers);
     }
     places_of_last(held, &mut numbers, symbols, inputs)?;
     let mut outputs = Tensors::new();
+    let held = |error: ShapeError| EngineError::Device(error.to_string());
+    if let Some((name, sides)) = &radii
+        && let Some((_, words)) = numbers.pop()
+    {
+        outputs.array(name, sides, Data::from_words(Dtype::I32, &words)).map_err(held)?;
+    }
     for (port, (name, numbers)) in ports().zip(numbers) {
         let data = Data::from_words(port.dtype, &numbers);
-        let fits = outputs.array(name, &shape(name), data);
-        fits.map_err(|error| EngineError::Device(error.to_string()))?;
+        outputs.array(name, &shape(name), data).map_err(held)?;
     }
     Ok(outputs)
 }

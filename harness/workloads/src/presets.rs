@@ -19,6 +19,7 @@ pub(crate) use form::Given;
 pub use terms::Terms;
 pub use terms::{Constants, WrittenTerms, built_in_of, constants_of};
 
+use crate::layout::array::roundings_of_meaning;
 use crate::layout::{Array, Expression, Tensor};
 use crate::splat::level::Level;
 use crate::splat::raw::Raw;
@@ -93,11 +94,11 @@ pub struct Named {
 }
 
 impl Interface {
-    /// See [`Array::roundings_of_units`].
+    /// See [`roundings_of_meaning`].
     #[must_use]
     pub fn roundings_of_units(&self) -> u8 {
-        let arrays = self.outputs.iter().filter_map(|named| named.array.as_ref());
-        arrays.map(Array::roundings_of_units).max().unwrap_or(0)
+        let all = self.inputs.iter().chain(&self.outputs);
+        roundings_of_meaning(all.filter_map(|named| named.array.as_ref()))
     }
 
     /// The tensors of its arrays.

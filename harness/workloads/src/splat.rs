@@ -21,12 +21,13 @@ mod judged;
 pub mod kernel_rules;
 pub mod level;
 pub mod minimize;
-pub(crate) mod on_image;
+pub mod on_image;
 pub mod raw;
 mod scene_arrays;
 pub mod skipped_gaussian;
 mod space;
 pub mod stage;
+pub mod views;
 pub mod whole;
 mod workload;
 

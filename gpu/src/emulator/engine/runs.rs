@@ -56,7 +56,16 @@ impl EmulatorEngine {
         work: &[Work<'_>],
     ) -> Result<Vec<Vec<Tensors>>, EngineError> {
         let has = |reduction| self.has(row, reduction);
-        let sizes = row.check_work_by(work, self.info.lane_width, &has)?;
+        // A program with a host side of its own may be given more than the stage has.
+        let foreign = self.foreign.keys().any(|(stage, _)| *stage == row.name);
+        let is_port = |name: &str| row.inputs.iter().any(|port| port.name == name);
+        let ports: Vec<_> = match foreign {
+            true => work.iter().map(|job| job.inputs.clone().only(is_port)).collect(),
+            false => Vec::new(),
+        };
+        let checked = work.iter().zip(&ports).map(|(job, inputs)| Work { inputs, ..*job });
+        let checked: Vec<_> = if foreign { checked.collect() } else { work.to_vec() };
+        let sizes = row.check_work_by(&checked, self.info.lane_width, &has)?;
         let mut results = Vec::with_capacity(work.len());
         for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
             let most = self.options.observers.budget;

@@ -17,7 +17,7 @@ mod line;
 mod program;
 mod running;
 
-pub use files::{Form, Need, Written, decode, encode, largest_output, read_written};
+pub use files::{Form, Need, Written, array_parts, decode, encode, largest_output, read_written};
 pub use left_out::LeftOut;
 pub use line::{CommandLine, NoCommand};
 pub use program::{Grants, StartError};

@@ -9,7 +9,7 @@ use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD_REPLAY;
 use splatcheck_gpu::{Data, EngineError, Stage, Tensors, Work};
 use splatcheck_reference::splat::Formulation;
 
-use super::PtxPlan;
+use super::{PtxPlan, save};
 use crate::cli::exit::{CliError, Outcome};
 use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};
@@ -48,6 +48,9 @@ struct Seen {
 pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let stage = plan.kernel.stage(plan.formulation.first());
     let given = given(plan, stage)?;
+    if let (Some(file), Some(first)) = (&plan.save, given.first()) {
+        save::observed(plan, stage, (&first.name, &first.inputs), file)?;
+    }
     let (noted, left_out) = (Noted::default(), AtomicUsize::new(0));
     let observe = |emulations: &[Emulation]| {
         let runs: Vec<_> = emulations

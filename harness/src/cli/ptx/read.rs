@@ -1,11 +1,11 @@
 //! Reading a user's program, and its manifest.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use splatcheck_gpu::emulator::{Interface, OwnKernel, OwnKernelError};
 use splatcheck_gpu::{Setting, Stage};
 
-use crate::cli::compiler::Compiler;
+use crate::cli::compiler::{Compiler, CompilerArgs};
 use crate::cli::exit::{CliError, one_line};
 use crate::cli::{formulation, paths};
 use crate::manifest::{Manifest, ManifestKernel};
@@ -43,16 +43,16 @@ pub(in crate::cli) fn read_kernel(
     Err(bad(format!("{error}{hint}")))
 }
 
-/// Reads a program with its manifest.
+/// Reads a program with its manifest, and the files of launches that have their own. `fast_math` says how those
+/// in CUDA are compiled.
 ///
 /// # Errors
 /// What is wrong in the manifest, with its line, or does not fit the program.
 pub(in crate::cli) fn read_manifest(
     file: &Path,
     manifest: &Path,
-    compiler: &Compiler,
+    (compiler, fast_math): (CompilerArgs, bool),
 ) -> Result<UserKernel, CliError> {
-    let ptx = compiler.text("ptx", file)?;
     let written = paths::program("--manifest", manifest, "a manifest")?;
     let folder = manifest.parent().unwrap_or(Path::new(""));
     let preset = |name: &str| {
@@ -60,7 +60,15 @@ pub(in crate::cli) fn read_manifest(
     };
     let parsed = Manifest::parse_with(&written, &preset);
     let parsed = parsed.map_err(|problem| CliError::of(problem.in_file(manifest)))?;
-    let kernel = ManifestKernel::new(parsed, ptx);
+    let beside: Vec<_> =
+        parsed.files().into_iter().map(|name| (name.to_owned(), folder.join(name))).collect();
+    let all = [file].into_iter().chain(beside.iter().map(|(_, path)| &**path));
+    let compiler = compiler.of(all, Some(fast_math))?;
+    let ptx = compiler.text("ptx", file)?;
+    let option = format!("--manifest {}: a launch's file", manifest.display());
+    let text = |(name, path): &(String, PathBuf)| Ok((name.clone(), compiler.text(&option, path)?));
+    let texts = beside.iter().map(text).collect::<Result<_, CliError>>()?;
+    let kernel = ManifestKernel::of_files(parsed, ptx, texts);
     let names = format!("{} with {}", file.display(), manifest.display());
     kernel.map(UserKernel::from).map_err(|error| CliError::new(format!("{names}: {error}")))
 }

@@ -18,6 +18,7 @@ impl Check<'_> {
     /// The kernels to launch: the one at the top, or those of the tables.
     pub(super) fn launches(&self, file: &mut File) -> Result<Vec<Launch>, Problem> {
         let top = text::Launch {
+            file: None,
             kernel: file.kernel.take(),
             block: file.block.take(),
             grid: file.grid.take(),
@@ -40,13 +41,24 @@ impl Check<'_> {
             let at = At { line: self.line(written), place: format!("launch {number}") };
             self.launch(written.get_ref(), &at)
         });
-        each.collect()
+        let all = each.collect::<Result<Vec<_>, _>>()?;
+        match all.iter().find(|launch| launch.file.is_none()) {
+            Some(_) => Ok(all),
+            None => {
+                let at =
+                    At { line: self.line(&file.launch[0]), place: "launch 1, file".to_owned() };
+                let advice = "the program that is named beside the manifest would have no launch: leave file out \
+                              where the kernel is in that";
+                Err(at.problem("given, as in every launch", advice))
+            }
+        }
     }
 
     /// The first key that only a launch in CUDA has.
     fn of_cuda(&self, launch: &text::Launch) -> Written {
-        let text::Launch { block, grid, dynamic_shared, parameter, .. } = launch;
-        let first = block.as_ref().map(|key| ("block", self.line(key)));
+        let text::Launch { file, block, grid, dynamic_shared, parameter, .. } = launch;
+        let first = file.as_ref().map(|key| ("file", self.line(key)));
+        let first = first.or(block.as_ref().map(|key| ("block", self.line(key))));
         let first = first.or(grid.as_ref().map(|key| ("grid", self.line(key))));
         let first = first.or(dynamic_shared.as_ref().map(|k| ("dynamic_shared", self.line(k))));
         first.or(parameter.first().map(|key| ("parameter", self.line(key))))
@@ -97,6 +109,7 @@ impl Check<'_> {
             }
         };
         Ok(Launch {
+            file: self.file(written.file.as_ref(), at)?,
             kernel: kernel.get_ref().clone(),
             line,
             block,
@@ -105,6 +118,18 @@ impl Check<'_> {
             overrides: self.overrides(written.overrides.as_ref(), at)?,
             parameters: self.parameters(written, at)?,
         })
+    }
+
+    /// The name of a launch's own file.
+    fn file(&self, written: Option<&Spanned<String>>, at: &At) -> Result<Option<String>, Problem> {
+        let Some(written) = written else { return Ok(None) };
+        let at = At { line: self.line(written), place: at.joined("file") };
+        match written.get_ref().as_str() {
+            "" => {
+                Err(at.problem("empty", "name a file of PTX or CUDA, from the manifest's folder"))
+            }
+            name => Ok(Some(name.to_owned())),
+        }
     }
 
     fn overrides(

@@ -40,10 +40,9 @@ impl Check<'_> {
         if let Some(members) = &written.structure {
             found.push(("struct", self.structure(members, &at.key("struct"))?));
         }
-        let text::Parameter { zeros, poison, random, null, buffer, .. } = written;
-        let shapes = (zeros.as_ref(), poison.as_ref(), random.as_ref());
-        if let Some(contents) = self.contents(at, shapes)? {
-            found.push(("zeros, poison or random", Argument::Own(contents)));
+        let text::Parameter { null, buffer, .. } = written;
+        if let Some(contents) = self.contents(at, &text::Contents::of(written))? {
+            found.push(("an array of its own", Argument::Own(contents)));
         }
         match null {
             Some(true) => found.push(("null", Argument::Null)),
@@ -58,7 +57,7 @@ impl Check<'_> {
             0 => Err(at.problem(
                 "empty",
                 "say what it is with one of tensor, fields, u8, u32, i32, u64, i64, f32, f64, struct, \
-                 zeros, poison, random, null, buffer",
+                 zeros, poison, random, values, iota, scan, null, buffer",
             )),
             _ => {
                 let keys: Vec<_> = found.iter().map(|(key, _)| *key).collect();

@@ -92,10 +92,6 @@ fn machine(ptx: &str, lanes: u32) -> Result<Module, String> {
 }
 
 impl ForeignProgram for LoweredWgsl {
-    fn module(&self) -> &Module {
-        &self.module
-    }
-
     fn run(
         &self,
         device: &mut ForeignDevice<'_>,
@@ -118,6 +114,7 @@ impl ForeignProgram for LoweredWgsl {
                 // A dispatch of no workgroups does nothing in WebGPU.
                 if !grid.contains(&0) {
                     device.launch(
+                        &self.module,
                         &self.entry,
                         &Launch { grid, block, dynamic_shared: 0, arguments },
                     )?;

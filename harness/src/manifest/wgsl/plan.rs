@@ -7,10 +7,9 @@ use splatcheck_gpu::{EngineError, Tensors};
 
 use super::WgslKernel;
 use super::bind::{numbers, rows, slot, unfit_at};
+use crate::manifest::contents::{Initial, LARGEST, initial};
 use crate::manifest::types::{Argument, Contents, Launch, Parameter, Scalar, Start};
-use crate::manifest::values::{
-    Initial, LARGEST, ValueError, count, initial, number_bytes, of_kernel, words_of, wrong,
-};
+use crate::manifest::values::{ValueError, count, number_bytes, of_kernel, words_of, wrong};
 use splatcheck_workloads::layout::{Array, KernelKind, Symbols};
 
 /// What an engine is asked for to run the kernels on one job.
@@ -147,7 +146,7 @@ impl<'k> Making<'k> {
                 self.add(words)
             }
             Argument::Own(contents) => {
-                let words = words(contents, self.symbols).map_err(failed)?;
+                let words = words(contents, self.symbols, self.inputs).map_err(failed)?;
                 self.add(words)
             }
             Argument::Named(name) => self.named(name)?,
@@ -195,7 +194,7 @@ impl<'k> Making<'k> {
             Some(Start::Input(input)) => {
                 array.beginning_as(input).pack(self.inputs, self.symbols)?
             }
-            Some(Start::Zeros | Start::Random { .. }) => vec![0; array.words(self.symbols)],
+            Some(Start::Zeros) => vec![0; array.words(self.symbols)],
         };
         let number = self.add(words);
         self.shared.push((shared, number));
@@ -209,7 +208,7 @@ impl<'k> Making<'k> {
         }
         let missing = || EngineError::Input(format!("no buffer {name}"));
         let contents = self.kernel.manifest.buffers.get(name).ok_or_else(missing)?;
-        let words = words(contents, self.symbols);
+        let words = words(contents, self.symbols, self.inputs);
         let words = words
             .map_err(|error| EngineError::Input(format!("manifest, buffer.{name}: {error}")))?;
         let number = self.add(words);
@@ -244,8 +243,8 @@ impl<'k> Making<'k> {
 }
 
 /// The words of an array of the manifest's own.
-fn words(contents: &Contents, symbols: &Symbols) -> Result<Vec<u32>, ValueError> {
-    Ok(match initial(contents, symbols)? {
+fn words(contents: &Contents, symbols: &Symbols, inputs: &Tensors) -> Result<Vec<u32>, ValueError> {
+    Ok(match initial(contents, symbols, inputs)? {
         Initial::Bytes(mut bytes) => {
             bytes.resize(bytes.len().next_multiple_of(4), 0);
             bytemuck::pod_collect_to_vec(&bytes)

@@ -1,6 +1,8 @@
 //! How arrays lie in a foreign kernel's buffers: columns of one or several tensors, row by row or plane
 //! by plane, and what a project's numbers mean where they are not gsplat's.
 
+use std::borrow::Cow;
+
 use splatcheck_gpu::stage::Port;
 use splatcheck_gpu::{Dtype, EngineError, Tensors};
 
@@ -92,13 +94,22 @@ pub struct Meaning {
     pub ndc: bool,
     /// `v_conics` has half of the off-diagonal's gradient.
     pub half_off_diagonal: bool,
+    /// The background's part is taken out of `v_render_alphas`.
+    pub folded: bool,
     /// Whole numbers have 64 bits.
     pub wide: bool,
 }
 
 impl Default for Meaning {
     fn default() -> Self {
-        Self { end: true, none: -1, ndc: false, half_off_diagonal: false, wide: false }
+        Self {
+            end: true,
+            none: -1,
+            ndc: false,
+            half_off_diagonal: false,
+            folded: false,
+            wide: false,
+        }
     }
 }
 
@@ -152,13 +163,6 @@ impl Array {
     pub fn shared_with(&self, other: &Self) -> Option<Tensor> {
         let both = |field: &&Field| other.fields.iter().any(|one| one.overlaps(**field));
         self.fields.iter().find(both).and_then(|field| field.tensor())
-    }
-
-    /// The roundings that its units bring: a kernel multiplies each term by half a side of the image, and
-    /// what comes back is divided by it.
-    #[must_use]
-    pub fn roundings_of_units(&self) -> u8 {
-        if self.meaning.ndc { 2 } else { 0 }
     }
 
     fn width(&self, symbols: &Symbols) -> usize {
@@ -279,16 +283,27 @@ impl Array {
     /// [`EngineError::Input`] for an array that the stage does not have.
     pub fn pack(&self, inputs: &Tensors, symbols: &Symbols) -> Result<Vec<u32>, EngineError> {
         let meaning = (self.meaning.end, self.meaning.none);
-        let of = |tensor| tensor::words(tensor, meaning, inputs, symbols);
-        if let ([Field::Whole(tensor)], Layout::Rows) = (&self.fields[..], self.layout) {
-            return of(*tensor).map(std::borrow::Cow::into_owned);
+        let of = |tensor| match (tensor, self.meaning.folded) {
+            (Tensor::VRenderAlphas, true) => tensor::folded(inputs).map(Cow::Owned),
+            _ => tensor::words(tensor, meaning, inputs, symbols),
+        };
+        if let ([Field::Whole(tensor)], Layout::Rows, false) =
+            (&self.fields[..], self.layout, self.meaning.half_off_diagonal)
+        {
+            return of(*tensor).map(Cow::into_owned);
         }
         let sources = self.fields.iter().map(|field| field.tensor().map(of).transpose());
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
         let mut words = vec![0; self.words(symbols)];
         self.places(symbols, |field, from, to| {
             if let Some(source) = &sources[field] {
-                words[to] = source[from];
+                let word = source[from];
+                let conics = self.fields[field].tensor() == Some(Tensor::VProjectedConics);
+                // Half of a float is exact.
+                words[to] = match self.meaning.half_off_diagonal && conics && from % 3 == 1 {
+                    true => (0.5 * f32::from_bits(word)).to_bits(),
+                    false => word,
+                };
             }
         });
         Ok(words)
@@ -349,6 +364,18 @@ impl Array {
             numbers[to / own * row + first + to % own] = word;
         });
     }
+}
+
+/// The roundings of a term that the meaning of some arrays brings: by normalized device coordinates a kernel
+/// multiplies each term by half a side of the image, and what comes back is divided by it; a folded background is
+/// one number that was rounded once.
+pub fn roundings_of_meaning<'a>(arrays: impl Iterator<Item = &'a Array>) -> u8 {
+    let (mut ndc, mut folded) = (false, false);
+    for array in arrays {
+        ndc |= array.meaning.ndc;
+        folded |= array.meaning.folded;
+    }
+    2 * u8::from(ndc) + u8::from(folded)
 }
 
 /// The first of these tensors of which the arrays do not hold every number.

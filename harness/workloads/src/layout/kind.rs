@@ -33,8 +33,14 @@ pub enum KernelKind {
 
 impl KernelKind {
     /// Those of one stage of splats, which a kernel by itself can be.
-    const OF_STAGES: [Self; 4] =
-        [Self::Project, Self::Rasterize, Self::RasterizeBackward, Self::ProjectBackward];
+    const OF_STAGES: [Self; 6] = [
+        Self::Project,
+        Self::Rasterize,
+        Self::RasterizeBackward,
+        Self::ProjectBackward,
+        Self::ProjectOnImage,
+        Self::ProjectOnImageBackward,
+    ];
 
     /// The stage that it stands in for; the backward rasterization has one for the arrays of each
     /// formulation.
@@ -56,10 +62,25 @@ impl KernelKind {
         self.stage(Formulation::STANDARD).spec().workload
     }
 
-    /// Its stage's name.
+    /// Its name in manifests: its stage's, but for the projections that know the size of the image.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.stage(Formulation::STANDARD).spec().name
+        match self {
+            Self::ProjectOnImage => "project_on_image",
+            Self::ProjectOnImageBackward => "project_on_image_backward",
+            Self::Project
+            | Self::Rasterize
+            | Self::RasterizeBackward
+            | Self::ProjectBackward
+            | Self::Full
+            | Self::Of(_) => self.stage(Formulation::STANDARD).spec().name,
+        }
+    }
+
+    /// Whether it is a projection that is given the size of the image.
+    #[must_use]
+    pub fn knows_the_image(self) -> bool {
+        matches!(self, Self::ProjectOnImage | Self::ProjectOnImageBackward)
     }
 
     /// The one of a stage of that name.

@@ -33,6 +33,9 @@ const PROJECTION_FLAGS: [&str; 3] = ["near_inclusive", "clamp_has_gradient", "an
 const OF_PROJECTIONS: [&str; 8] =
     ["N", "D", "K", "cameras", "tile_size", "near_inclusive", "clamp_has_gradient", "antialiased"];
 
+/// What a projection has beside these that is given the size of the image.
+const OF_IMAGES: [&str; 4] = ["W", "H", "tiles_x", "tiles_y"];
+
 /// Constants of a case's convention for a projection, as f32; the far plane may be infinite.
 pub const PROJECTION_CONSTANTS: [&str; 5] = ["eps2d", "near", "far", "inverse_eps", "w_eps"];
 
@@ -43,6 +46,7 @@ pub fn sizes(kind: KernelKind) -> Vec<&'static str> {
             let fields = numbers(stage).filter(|port| port.dtype != Dtype::F32);
             stage.symbols().into_iter().chain(fields.map(|port| port.name)).collect()
         }
+        _ if kind.knows_the_image() => [&OF_PROJECTIONS[..], &OF_IMAGES].concat(),
         _ if kind.projects() => OF_PROJECTIONS.to_vec(),
         _ => OF_RASTERIZATIONS.to_vec(),
     }

@@ -5,7 +5,7 @@ mod usage;
 mod words;
 
 pub use usage::Use;
-pub(crate) use words::words;
+pub(crate) use words::{folded, words};
 
 use splatcheck_gpu::Dtype;
 use splatcheck_gpu::stage::{Dim, Port, Role};

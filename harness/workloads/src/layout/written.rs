@@ -69,6 +69,8 @@ pub struct Written<'w> {
     pub units: Option<&'w str>,
     /// `off_diagonal`: whether a symmetric matrix has its gradient once or twice.
     pub off_diagonal: Option<&'w str>,
+    /// `background`: whether the host takes it out of the gradient of the opacity.
+    pub background: Option<&'w str>,
 }
 
 impl Written<'_> {
@@ -121,12 +123,13 @@ impl Written<'_> {
                 return Err(at.key("axes").problem("given", "only where a tensor is alone"));
             }
         };
-        Ok(Some(Array { kind, layout, meaning: self.meaning(&tensors, at)?, fields }))
+        Ok(Some(Array { kind, layout, meaning: self.meaning(kind, &tensors, at)?, fields }))
     }
 
     /// The key that says something of an array, if one is given.
     pub fn says(&self) -> Option<&'static str> {
-        let Self { tensor: _, fields: _, layout, axes, end, none, units, off_diagonal } = self;
+        let Self { tensor: _, fields: _, layout, axes, end, none, units, off_diagonal, background } =
+            self;
         let given = [
             ("layout", layout.is_some()),
             ("axes", axes.is_some()),
@@ -134,6 +137,7 @@ impl Written<'_> {
             ("none", none.is_some()),
             ("units", units.is_some()),
             ("off_diagonal", off_diagonal.is_some()),
+            ("background", background.is_some()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
     }
@@ -168,19 +172,30 @@ impl Written<'_> {
         }
     }
 
-    fn meaning(&self, tensors: &[Tensor], at: &At) -> Result<Meaning, Problem> {
+    fn meaning(&self, kind: KernelKind, tensors: &[Tensor], at: &At) -> Result<Meaning, Problem> {
         let usual = Meaning::default();
-        let of = |key: &str, given: bool, tensor: Tensor| {
-            if !given || tensors.contains(&tensor) {
+        let of = |key: &str, given: bool, wanted: &[Tensor]| {
+            if !given || tensors.iter().any(|tensor| wanted.contains(tensor)) {
                 return Ok(());
             }
-            let advice = format!("it says something of {} alone", tensor.name());
+            if key == "units" && tensors.contains(&Tensor::VProjectedMeans2d) {
+                let advice = "v_means2d is an input here, and no bound holds the rounding of its product with \
+                              half a side: let a launch before the kernel make it, into a buffer";
+                return Err(at.key(key).problem("given", advice));
+            }
+            let advice = format!("it says something of {} alone", wanted[0].name());
             Err(at.key(key).problem("given", advice))
         };
-        of("end", self.end.is_some(), Tensor::TileOffsets)?;
-        of("none", self.none.is_some(), Tensor::LastIds)?;
-        of("units", self.units.is_some(), Tensor::VMeans2d)?;
-        of("off_diagonal", self.off_diagonal.is_some(), Tensor::VConics)?;
+        of("end", self.end.is_some(), &[Tensor::TileOffsets])?;
+        of("none", self.none.is_some(), &[Tensor::LastIds])?;
+        of("units", self.units.is_some(), &[Tensor::VMeans2d])?;
+        let conics = [Tensor::VConics, Tensor::VProjectedConics];
+        of("off_diagonal", self.off_diagonal.is_some(), &conics)?;
+        of("background", self.background.is_some(), &[Tensor::VRenderAlphas])?;
+        if self.background.is_some() && kind != KernelKind::RasterizeBackward {
+            let advice = "only the backward rasterization by itself has one: leave it out";
+            return Err(at.key("background").problem("given", advice));
+        }
         if self.end == Some(false) && tensors.len() > 1 {
             return Err(at.key("end").problem("false", "only where tile_offsets is alone"));
         }
@@ -194,6 +209,14 @@ impl Written<'_> {
                 Some(other) => {
                     let at = at.key("units");
                     return Err(at.problem(&quoted(other), "expected 'pixels' or 'ndc'"));
+                }
+            },
+            folded: match self.background {
+                None => false,
+                Some("folded") => true,
+                Some(other) => {
+                    let at = at.key("background");
+                    return Err(at.problem(&quoted(other), "expected 'folded', or leave it out"));
                 }
             },
             half_off_diagonal: match self.off_diagonal {

@@ -6,9 +6,7 @@ use crate::layout::{KernelKind, Tensor};
 use crate::splat::comparing::expected_by_logits;
 use crate::splat::level::Level;
 use crate::splat::on_image::{self, Kernel};
-use crate::splat::splat_case;
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Stage, Tensors};
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::InputError;
@@ -29,24 +27,16 @@ struct OfPreset {
 }
 
 impl OfPreset {
-    /// The job of a projection that is given the size of the image, where the preset has the level.
-    fn projected(&self, level: Level) -> Result<Option<Job>, CaseError> {
-        let interface = self.preset.interface(level).ok();
-        let Some((interface, case)) = interface.zip(splat_case(&self.case)) else {
-            return Ok(None);
-        };
+    /// The kernel of a projection that is given the size of the image, where the preset has the level.
+    fn projection(&self, stage: Stage) -> Option<Kernel> {
+        let level = Level::of(stage)?;
+        let interface = self.preset.interface(level).ok()?;
         let kind = KernelKind::from(level);
         let mut returns: Vec<_> =
             interface.tensors().filter_map(|tensor| Some(tensor.port(kind)?.0)).collect();
         returns.push(Tensor::Radii.name());
-        let kernel = Kernel { extra_roundings: interface.extra_roundings, returns };
-        on_image::job(case, level == Level::ProjectBackward, kernel).map(Some)
+        Some(Kernel { extra_roundings: interface.extra_roundings, returns })
     }
-}
-
-/// Whether a stage is a projection.
-fn projects(stage: Stage) -> bool {
-    stage == PROJECT || stage == PROJECT_BACKWARD
 }
 
 impl Case for OfPreset {
@@ -67,14 +57,7 @@ impl Case for OfPreset {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        let mut jobs = self.case.jobs_of(view, &|stage| wanted(stage) && !projects(stage))?;
-        for (stage, level) in
-            [(PROJECT, Level::Project), (PROJECT_BACKWARD, Level::ProjectBackward)]
-        {
-            if view == 0 && wanted(stage) {
-                jobs.extend(self.projected(level)?);
-            }
-        }
+        let jobs = on_image::jobs(&self.case, view, wanted, |stage| self.projection(stage))?;
         let has_logits = |level: Level| {
             level == Level::Raster
                 && self.preset.interface(level).is_ok_and(|arrays| arrays.has(Tensor::VLogits))

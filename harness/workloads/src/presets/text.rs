@@ -67,6 +67,7 @@ pub(super) struct Array {
     pub(super) none: Option<i32>,
     pub(super) units: Option<String>,
     pub(super) off_diagonal: Option<String>,
+    pub(super) background: Option<String>,
     /// Of an input: there is none.
     pub(super) null: Option<bool>,
     /// Of an output: it is not compared.
@@ -104,6 +105,7 @@ impl Array {
             none: self.none,
             units: self.units.as_deref(),
             off_diagonal: self.off_diagonal.as_deref(),
+            background: self.background.as_deref(),
         }
     }
 }

@@ -17,10 +17,16 @@ use splatcheck_judge::judge::{Expectation, OutputBound};
 use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 
 use super::level::Level;
+use super::on_image::{self, Kernel};
+use super::views;
+use crate::layout::Tensor;
+use splatcheck_reference::arithmetic::ExtraRoundings;
 
 /// The keys of the notes, behind [`NOTE_PREFIX`], that say what a reproducer's kernel returns.
 const LEFT_OUT: &str = "left_out";
 const LOGITS: &str = "gradients_of_logits";
+const ON_IMAGE: &str = "on_image";
+const ALL_VIEWS: &str = "all_views";
 
 /// The case without these outputs of its stages; the case itself where there are none.
 #[must_use]
@@ -37,6 +43,18 @@ pub fn by_logits(case: AnyCase) -> AnyCase {
     Arc::new(Compared { case, how: How::ByLogits })
 }
 
+/// The case whose projections are given the size of the image and leave out what lies beside it.
+#[must_use]
+pub fn on_image(case: AnyCase, kernel: Kernel) -> AnyCase {
+    Arc::new(Compared { case, how: How::OnImage(kernel) })
+}
+
+/// The case whose rasterizations are given the arrays of all views ([`views`]).
+#[must_use]
+pub fn all_views(case: AnyCase) -> AnyCase {
+    Arc::new(Compared { case, how: How::AllViews })
+}
+
 /// A reproducer's case with what its notes say of the outputs.
 ///
 /// # Errors
@@ -44,16 +62,33 @@ pub fn by_logits(case: AnyCase) -> AnyCase {
 pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
     let note = |name: &str| format!("{NOTE_PREFIX}{name}");
     let case = if notes.contains_key(&note(LOGITS)) { by_logits(case) } else { case };
-    let key = note(LEFT_OUT);
-    let Some(names) = notes.get(&key) else { return Ok(case) };
     let known = |name: &str| {
         let mut ports = Stage::all().flat_map(|stage| stage.spec().outputs);
-        ports.find(|port| port.name == name).map(|port| port.name)
+        let radii = Tensor::Radii.name();
+        let found = ports.find(|port| port.name == name).map(|port| port.name);
+        found.or((name == radii).then_some(radii))
     };
-    let all = names.split(',').map(|name| {
-        known(name).ok_or_else(|| Problem::new(&key, name, "no stage has an output of that name"))
-    });
-    Ok(without(case, &all.collect::<Result<Vec<_>, _>>()?))
+    let named = |key: &str, names: &str| {
+        let unknown = |name: &str| Problem::new(key, name, "no stage has an output of that name");
+        let all = names.split(',').map(|name| known(name).ok_or_else(|| unknown(name)));
+        all.collect::<Result<Vec<_>, _>>()
+    };
+    let case = match notes.get(&note(ON_IMAGE)) {
+        None => case,
+        Some(text) => {
+            let key = note(ON_IMAGE);
+            let kernel = text.split_once(' ').and_then(|(count, names)| {
+                Some((ExtraRoundings::new(count.parse().ok()?)?, names))
+            });
+            let wrong = || Problem::new(&key, text, "expected roundings, a blank and the outputs");
+            let (extra_roundings, names) = kernel.ok_or_else(wrong)?;
+            on_image(case, Kernel { extra_roundings, returns: named(&key, names)? })
+        }
+    };
+    let case = if notes.contains_key(&note(ALL_VIEWS)) { all_views(case) } else { case };
+    let key = note(LEFT_OUT);
+    let Some(names) = notes.get(&key) else { return Ok(case) };
+    Ok(without(case, &named(&key, names)?))
 }
 
 /// What is expected of a raster job, with the gradients by opacities made those by their logits.
@@ -79,6 +114,10 @@ enum How {
     Without(Vec<&'static str>),
     /// The gradients by opacities are those by their logits.
     ByLogits,
+    /// Those of projections by a kernel that is given the size of the image.
+    OnImage(Kernel),
+    /// Those of rasterizations of all views in one launch.
+    AllViews,
 }
 
 #[derive(Clone, Debug)]
@@ -103,7 +142,7 @@ impl Compared {
             How::ByLogits if Level::of(job.stage) == Some(Level::Raster) => {
                 job.expecting(expected_by_logits)
             }
-            How::ByLogits => job,
+            How::ByLogits | How::OnImage(_) | How::AllViews => job,
         }
     }
 }
@@ -126,7 +165,16 @@ impl Case for Compared {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        Ok(self.case.jobs_of(view, wanted)?.into_iter().map(|job| self.job(job)).collect())
+        match &self.how {
+            How::OnImage(kernel) => {
+                on_image::jobs(&self.case, view, wanted, |_| Some(kernel.clone()))
+            }
+            How::AllViews => views::jobs(&self.case, view, wanted),
+            How::Without(_) | How::ByLogits => {
+                let jobs = self.case.jobs_of(view, wanted)?.into_iter();
+                Ok(jobs.map(|job| self.job(job)).collect())
+            }
+        }
     }
 
     fn views_of(&self, stage: Stage) -> usize {
@@ -163,6 +211,10 @@ impl Case for Compared {
         let (key, value) = match &self.how {
             How::Without(left_out) => (LEFT_OUT, left_out.join(",")),
             How::ByLogits => (LOGITS, "true".to_owned()),
+            How::AllViews => (ALL_VIEWS, "true".to_owned()),
+            How::OnImage(Kernel { extra_roundings, returns }) => {
+                (ON_IMAGE, format!("{} {}", extra_roundings.count(), returns.join(",")))
+            }
         };
         notes.insert(format!("{NOTE_PREFIX}{key}"), value);
         self.case.write(path, &notes)

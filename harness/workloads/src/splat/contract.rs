@@ -56,7 +56,7 @@ pub enum ContractError {
     NoSuchLevel(#[from] NoSuchLevel),
     /// The roundings of a preset's units come on top of those that were asked for.
     #[error(
-        "extra roundings: {more} more for units = \"ndc\" of preset {preset} are {sum}, above {}: give fewer",
+        "extra roundings: {more} more for units = \"ndc\" or a folded background of preset {preset} are {sum}, above {}: give fewer",
         ExtraRoundings::MOST
     )]
     Units {

@@ -1,4 +1,4 @@
-//! The jobs of a preset's projection, which is given the size of the image: those of the stages `project` and
+//! The jobs of a projection that is given the size of the image, of a preset or a manifest: those of the stages `project` and
 //! `project_backward`, with other inputs and another oracle.
 //!
 //! A Gaussian that is certainly on the image is compared. Of one that is certainly beside it, or culled, a
@@ -9,30 +9,53 @@
 use super::case::Case;
 use super::diagnosis::{of_project_backward_on_image, of_project_on_image};
 use super::expectation::{project_backward_on_image, project_on_image};
+use super::splat_case;
 use super::stage::{ImageStage, ProjectStage};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Data, Stage, Tensors};
 use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::{Arithmetic, Expectation};
-use splatcheck_judge::workload::{CaseError, FailedRun, Job, Oracle};
+use splatcheck_judge::workload::{AnyCase, CaseError, FailedRun, Job, Oracle};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Convention;
 use std::fmt::Display;
 
-/// A preset's kernel of a projection.
-#[derive(Clone, Debug)]
-pub(crate) struct Kernel {
+/// A kernel of a projection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
     /// Roundings of its intermediates beside the oracle's own.
-    pub(crate) extra_roundings: ExtraRoundings,
+    pub extra_roundings: ExtraRoundings,
     /// The stage's outputs that it returns; radii are among them in the forward stage.
-    pub(crate) returns: Vec<&'static str>,
+    pub returns: Vec<&'static str>,
+}
+
+/// The jobs of a case for one view, where projections are by a kernel that is given the size of the image; of a
+/// stage without such a kernel there is none.
+///
+/// # Errors
+/// Why there are none.
+pub(crate) fn jobs(
+    case: &AnyCase,
+    view: usize,
+    wanted: &dyn Fn(Stage) -> bool,
+    kernel_of: impl Fn(Stage) -> Option<Kernel>,
+) -> Result<Vec<Job>, CaseError> {
+    let projections = [PROJECT, PROJECT_BACKWARD];
+    let others = |stage: Stage| wanted(stage) && !projections.contains(&stage);
+    let mut jobs = case.jobs_of(view, &others)?;
+    for stage in projections.into_iter().filter(|&stage| view == 0 && wanted(stage)) {
+        if let Some((kernel, case)) = kernel_of(stage).zip(splat_case(case)) {
+            jobs.push(job(case, stage == PROJECT_BACKWARD, kernel)?);
+        }
+    }
+    Ok(jobs)
 }
 
 /// The job of a case for one of the two stages.
 ///
 /// # Errors
 /// Why there is none.
-pub(crate) fn job(case: &Case, backward: bool, kernel: Kernel) -> Result<Job, CaseError> {
+fn job(case: &Case, backward: bool, kernel: Kernel) -> Result<Job, CaseError> {
     let failed =
         |error: &dyn Display| CaseError { case: case.name.clone(), problem: error.to_string() };
     let convention = Convention { antialiased: false, ..case.convention };

@@ -88,19 +88,23 @@ impl Written {
 /// # Errors
 /// [`Problem`] where they are more than a file holds.
 pub fn encode(metadata: &BTreeMap<String, String>, tensors: &Tensors) -> Result<Vec<u8>, Problem> {
-    let parts: Vec<Box<dyn Part + '_>> = tensors
-        .iter()
-        .map(|(name, tensor)| -> Box<dyn Part + '_> {
-            let (name, shape) = (name.to_owned(), tensor.shape().to_vec());
-            match tensor.data() {
-                Data::F32(values) => Box::new(Entry::named(name, shape, values.clone())),
-                Data::I32(values) => Box::new(Entry::named(name, shape, values.clone())),
-                Data::U32(values) => Box::new(Entry::named(name, shape, values.clone())),
-            }
-        })
-        .collect();
+    let parts = array_parts(tensors, "");
     let parts: Vec<&dyn Part> = parts.iter().map(AsRef::as_ref).collect();
     container::encode_parts(metadata, &parts)
+}
+
+/// Some arrays, each to be written under its name with something in front.
+#[must_use]
+pub fn array_parts(tensors: &Tensors, prefix: &str) -> Vec<Box<dyn Part>> {
+    let one = |(name, tensor): (&str, &Tensor)| -> Box<dyn Part> {
+        let (name, shape) = (format!("{prefix}{name}"), tensor.shape().to_vec());
+        match tensor.data() {
+            Data::F32(values) => Box::new(Entry::named(name, shape, values.clone())),
+            Data::I32(values) => Box::new(Entry::named(name, shape, values.clone())),
+            Data::U32(values) => Box::new(Entry::named(name, shape, values.clone())),
+        }
+    };
+    tensors.iter().map(one).collect()
 }
 
 /// What a program wrote: each array with its type and shape, and no others.

@@ -61,6 +61,21 @@ pub(crate) fn words<'t>(
     }
 }
 
+/// `v_render_alphas` without the background's part: v - background . `v_render_colors`, rounded once. A kernel that
+/// knows no background is so given what host code that blends one afterwards computes.
+pub(crate) fn folded(inputs: &Tensors) -> Result<Vec<u32>, EngineError> {
+    let background = inputs.f32("background")?;
+    let colors = inputs.f32("v_render_colors")?.chunks(background.len().max(1));
+    let pixel = |(&alpha, colors): (&f32, &[f32])| {
+        let part = |(&b, &v): (&f32, &f32)| f64::from(b) * f64::from(v);
+        let behind: f64 = background.iter().zip(colors).map(part).sum();
+        #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what a host does")]
+        let rounded = (f64::from(alpha) - behind) as f32;
+        rounded.to_bits()
+    };
+    Ok(inputs.f32("v_render_alphas")?.iter().zip(colors).map(pixel).collect())
+}
+
 /// Matrices of three rows with the last one, (0, 0, 0, 1).
 fn with_last_row(words: &[u32]) -> Vec<u32> {
     let last = [0.0_f32, 0.0, 0.0, 1.0].map(f32::to_bits);

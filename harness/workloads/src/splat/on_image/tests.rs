@@ -26,8 +26,8 @@ fn case(name: &str) -> AnyCase {
 /// size it leaves nothing out for its place.
 fn returned(contract: &Contract, case: &AnyCase, knows_the_size: bool) -> Tensors {
     let judged = contract.case(case).expect("splats");
-    let scene = &super::super::splat_case(&judged).expect("splats").scene;
-    let convention = super::super::splat_case(&judged).expect("splats").convention;
+    let scene = &splat_case(&judged).expect("splats").scene;
+    let convention = splat_case(&judged).expect("splats").convention;
     let convention = Convention { antialiased: false, ..convention.rounded_to_f32() };
     let (n, size) = (scene.gaussians.len(), [scene.width, scene.height]);
     let mut numbers: BTreeMap<&str, Vec<f32>> = BTreeMap::new();
@@ -81,7 +81,7 @@ fn cases(contract: &Contract) -> Vec<AnyCase> {
 
 /// The upper left of a case's image: half as wide, a third as high.
 fn part(case: &AnyCase) -> AnyCase {
-    let mut splats = super::super::splat_case(case).expect("splats").clone();
+    let mut splats = splat_case(case).expect("splats").clone();
     let scene = &mut splats.scene;
     (scene.width, scene.height) = ((scene.width / 2).max(1), (scene.height / 3).max(1));
     let pixels = scene.pixels() * scene.cameras.len();
