@@ -51,6 +51,7 @@ mod report;
 mod robust;
 mod rust_kernel;
 mod scenes;
+mod sparse;
 mod stopped;
 #[cfg(target_os = "linux")]
 mod surroundings;

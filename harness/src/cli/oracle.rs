@@ -3,6 +3,7 @@
 mod grid;
 mod options;
 mod scatter;
+mod sparse;
 
 use std::io::Write;
 
@@ -20,6 +21,7 @@ use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_reference::splat::bounds::{Undecided, pipeline};
 use splatcheck_reference::splat::render::{Gradients, Stage, render_backward_with};
 use splatcheck_workloads::grid::NAME as GRID;
+use splatcheck_workloads::sparse::NAME as SPARSE;
 use splatcheck_workloads::splat::case::Case;
 use splatcheck_workloads::splat::files::result_file::{Number, Radii, write_result};
 
@@ -37,6 +39,7 @@ pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     match workload.as_deref() {
         Some(GRID) => return grid::run(plan, out),
         Some(SCATTER) => return scatter::run(plan, out),
+        Some(SPARSE) => return sparse::run(plan, out),
         Some(_) | None => {}
     }
     let case = read_splats(&plan.case, plan.profile)?;
