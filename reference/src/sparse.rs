@@ -23,7 +23,7 @@ mod map;
 mod products;
 
 pub use kernel::{Kernel, Refused};
-pub use map::{KernelMap, MAX_VISITS, Site, expect_distinct, kernel_map};
+pub use map::{KernelMap, Site, kernel_map};
 pub use products::{Layer, Products};
 
 #[cfg(test)]

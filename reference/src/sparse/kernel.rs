@@ -78,6 +78,15 @@ impl Kernel {
         self.size.iter().map(|&size| u64::from(size)).product()
     }
 
+    /// Where offset k looks from a query, in 64 bits: query stride - padding + k dilation. It leads from an output to
+    /// its input, or, transposed, from an input to its output.
+    #[must_use]
+    pub fn source(&self, k: u64, &[batch, axes @ ..]: &[i64; 4]) -> [i64; 4] {
+        let shift = self.shift(k);
+        let at = |a: usize| axes[a] * i64::from(self.stride[a]) + shift[a];
+        [batch, at(0), at(1), at(2)]
+    }
+
     /// What offset k adds to an output's site times stride: k dilation - padding.
     pub(super) fn shift(&self, k: u64) -> [i64; 3] {
         let [_, y, z] = self.size.map(u64::from);

@@ -1,14 +1,13 @@
 //! The kernel map by its definition: every offset of every input's site, one after the other.
 
 use super::kernel::{Kernel, Refused};
-use std::collections::HashMap;
 
 /// A batch and three coordinates.
 pub type Site = [i32; 4];
 
 /// The most sites times offsets that a map is made of, which holds memory and time within bounds: 2.4 million sites
 /// with 27 offsets.
-pub const MAX_VISITS: u64 = 1 << 26;
+const MAX_VISITS: u64 = 1 << 26;
 
 /// The sites of the output, and the pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,13 +51,17 @@ pub fn kernel_map(
         None if kernel.submanifold => coords.to_vec(),
         None => reached(kernel, coords)?,
     };
-    let row: HashMap<Site, u32> = out_coords.iter().copied().zip(0..).collect();
+    let rows = sorted(&out_coords);
+    let row = |site: Site| {
+        let at = rows.binary_search_by_key(&site, |&(site, _)| site).ok()?;
+        Some(rows[at].1)
+    };
     let mut pairs = Vec::new();
     for (k, number) in (0..kernel.offsets()).zip(0..) {
         let first = pairs.len();
         for (site, i) in coords.iter().zip(0..) {
             let output = output(kernel, k, site).and_then(|output| narrow(output).ok());
-            if let Some(&o) = output.and_then(|output| row.get(&output)) {
+            if let Some(o) = output.and_then(row) {
                 pairs.push([number, i, o]);
             }
         }
@@ -67,33 +70,37 @@ pub fn kernel_map(
     Ok(KernelMap { out_coords, pairs })
 }
 
+/// Sites in lexicographic order, each with its row.
+fn sorted(sites: &[Site]) -> Vec<(Site, u32)> {
+    let mut rows: Vec<(Site, u32)> = sites.iter().copied().zip(0..).collect();
+    rows.sort_unstable();
+    rows
+}
+
 /// That no site comes twice.
-///
-/// # Errors
-/// The rows of the first that does.
-pub fn expect_distinct(field: &str, sites: &[Site]) -> Result<(), Refused> {
-    let mut seen = HashMap::with_capacity(sites.len());
-    for (row, site) in sites.iter().enumerate() {
-        if let Some(first) = seen.insert(site, row) {
-            let advice = format!("row {first} is the same site: each comes once");
-            return Err(Refused::new(&format!("{field}[{row}]"), format!("{site:?}"), advice));
-        }
-    }
-    Ok(())
+fn expect_distinct(field: &str, sites: &[Site]) -> Result<(), Refused> {
+    let rows = sorted(sites);
+    let again = rows.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+    let Some(pair) = again.min_by_key(|pair| pair[1].1) else { return Ok(()) };
+    let [(site, first), (_, row)] = [pair[0], pair[1]];
+    let advice = format!("row {first} is the same site: each comes once");
+    Err(Refused::new(&format!("{field}[{row}]"), format!("{site:?}"), advice))
 }
 
 /// Where offset k takes an input's site: the solution of the equation, if it has one in whole numbers.
-fn output(kernel: &Kernel, k: u64, &[batch, axes @ ..]: &Site) -> Option<[i64; 4]> {
-    let mut output = [i64::from(batch), 0, 0, 0];
-    for (axis, shift) in kernel.shift(k).into_iter().enumerate() {
-        let (at, stride) = (i64::from(axes[axis]), i64::from(kernel.stride[axis]));
-        output[axis + 1] = match kernel.transposed {
-            true => at * stride + shift,
-            false if (at - shift).rem_euclid(stride) == 0 => (at - shift).div_euclid(stride),
-            false => return None,
-        };
+fn output(kernel: &Kernel, k: u64, site: &Site) -> Option<[i64; 4]> {
+    let mut site = site.map(i64::from);
+    if kernel.transposed {
+        return Some(kernel.source(k, &site));
     }
-    Some(output)
+    for (axis, shift) in kernel.shift(k).into_iter().enumerate() {
+        let (from, stride) = (site[axis + 1] - shift, i64::from(kernel.stride[axis]));
+        if from.rem_euclid(stride) != 0 {
+            return None;
+        }
+        site[axis + 1] = from.div_euclid(stride);
+    }
+    Some(site)
 }
 
 /// The site, if 32 bits hold it, otherwise its axis.
@@ -108,6 +115,12 @@ fn narrow(site: [i64; 4]) -> Result<Site, usize> {
 /// All sites that a pair reaches, in lexicographic order.
 fn reached(kernel: &Kernel, coords: &[Site]) -> Result<Vec<Site>, Refused> {
     let mut all = Vec::new();
+    let tidy = |all: &mut Vec<Site>| {
+        all.sort_unstable();
+        all.dedup();
+    };
+    // Sites that come again are taken out as often as the list has doubled.
+    let mut most = coords.len();
     for k in 0..kernel.offsets() {
         for (i, site) in coords.iter().enumerate() {
             let Some(output) = output(kernel, k, site) else { continue };
@@ -119,8 +132,11 @@ fn reached(kernel: &Kernel, coords: &[Site]) -> Result<Vec<Site>, Refused> {
                 Refused::new(&format!("coords[{i}]"), format!("{site:?}"), advice)
             })?);
         }
-        all.sort_unstable();
-        all.dedup();
+        if all.len() >= 2 * most {
+            tidy(&mut all);
+            most = all.len();
+        }
     }
+    tidy(&mut all);
     Ok(all)
 }

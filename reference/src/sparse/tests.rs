@@ -1,5 +1,6 @@
 //! The map and the sums against dense convolution by its definition, which looks nothing up, and identities that
 //! hold exactly because all numbers are small integers.
+#![expect(clippy::cast_possible_truncation, reason = "all sizes are small")]
 
 use super::*;
 use crate::arithmetic::Ieee;
@@ -314,6 +315,15 @@ fn the_ends_of_32_bits_do_not_meet() {
     let error =
         kernel_map(&wide, &[[0, i32::MIN, 0, 0]], None).expect_err("far beyond").to_string();
     assert!(error.contains("it reaches -140735340871681 on axis 1"), "{error}");
+}
+
+/// As many sites as offsets, each reached once: in time that grows with them, not with their square.
+#[test]
+fn a_large_kernel_around_one_site_takes_no_time() {
+    let kernel = Kernel { size: [64; 3], ..PLAIN };
+    let map = kernel_map(&kernel, &[[0, 5, 6, 7]], None).expect("it is small");
+    assert_eq!((map.out_coords.len(), map.pairs.len()), (64 * 64 * 64, 64 * 64 * 64));
+    assert_eq!((map.pairs[0], map.out_coords[0]), ([0, 0, 262_143], [0, -57, -56, -55]));
 }
 
 /// Sites that vanish, since no offset reaches them, and a kernel of one offset.
