@@ -2,7 +2,7 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
-use splatcheck_tests::{Said, say};
+use splatcheck_tests::{Said, root, say};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
@@ -169,6 +169,41 @@ fn bounds_hold_what_f32_gives() {
         }
     }
     assert!(differ > 0, "f32 rounds");
+}
+
+/// Costs follow by hand: 9 queries in 3 sites, which are one line and one block.
+#[test]
+fn what_the_map_costs_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = oracle(folder.path(), &line(), &["--cost"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let rows: Vec<Vec<&str>> = said
+        .out
+        .lines()
+        .map(|line| line.split("  ").map(str::trim).filter(|w| !w.is_empty()).collect())
+        .collect();
+    let row =
+        |name: &str| rows.iter().find(|row| row.first() == Some(&name)).expect(name)[1..].to_vec();
+    assert!(said.out.contains("map, for each of 9 queries"), "{said:?}");
+    // Of three sorted sites the middle one is asked first, and one more; a query behind all has nothing to test.
+    let queries = [[2, 1], [2, 1], [2, 1], [2, 1], [2, 1], [2, 1], [2, 1], [2, 1], [2, 0]];
+    let comparisons: i32 = queries.as_flattened().iter().sum();
+    let mean = format!("{:.2}", f64::from(comparisons) / 9.0);
+    assert_eq!(row("search"), [&*mean, "1.00", "0.33"], "{said:?}");
+    assert_eq!(
+        row("double traversal"),
+        [&*mean, "0.33", "0.33"],
+        "a line for each offset: {said:?}"
+    );
+    // Three offsets of 1, 3 and 1 pairs.
+    let groups: Vec<_> = rows.iter().filter(|row| row.first() == Some(&"by size")).collect();
+    assert_eq!(groups[0][1..], ["0 %", "2", "0.00 %"], "two of 1, one of 3: {said:?}");
+    assert_eq!(row("2"), ["3", "9", "16"], "3 sites, 3 offsets, (3 + 5) rows of 2: {said:?}");
+    let scene = root().join("corpora/splat/tile-corner.toml");
+    let scene = scene.to_str().expect("a plain name");
+    let said = say(folder.path(), &["oracle", scene, "-o", "o.safetensors", "--cost"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("--cost: is of cases of sparse convolution"), "{said:?}");
 }
 
 /// A change of a case, and the words that the message must have.

@@ -36,6 +36,12 @@ use splatcheck_workloads::splat::files::result_file::{Number, Radii, write_resul
 pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let workload = splatcheck_workloads::name_in(&plan.case)
         .map_err(|error| CliError::caused("cannot read the case", error))?;
+    if plan.cost && workload.as_deref() != Some(SPARSE) {
+        let case = plan.case.display();
+        return Err(CliError::new(format!(
+            "--cost: is of cases of sparse convolution, and {case} is none: leave it out"
+        )));
+    }
     match workload.as_deref() {
         Some(GRID) => return grid::run(plan, out),
         Some(SCATTER) => return scatter::run(plan, out),

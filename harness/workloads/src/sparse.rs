@@ -2,6 +2,7 @@
 //! them: `splatcheck oracle` writes the results for programs of others.
 
 pub mod case;
+pub mod cost;
 pub mod result_file;
 
 /// The workload's name in files.

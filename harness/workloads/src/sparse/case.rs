@@ -37,8 +37,8 @@ const MAX_PRODUCTS: u128 = 1 << 36;
 pub struct Case {
     /// The kernel.
     pub kernel: Kernel,
-    /// N.
-    pub sites: usize,
+    /// N sites.
+    pub coords: Vec<Site>,
     /// Ci and Co.
     pub channels: [usize; 2],
     /// What the kernel makes of the sites.
@@ -96,7 +96,7 @@ impl Case {
             }
             problem
         })?;
-        Ok(Self { kernel, sites: coords.len(), channels, map, feats, weights, v_out })
+        Ok(Self { kernel, coords, channels, map, feats, weights, v_out })
     }
 
     /// What the oracle gets.

@@ -66,7 +66,7 @@ fn entries<S>(case: &Case, products: Products<S>) -> Vec<Entry<S>> {
     let offsets = case.layer().offsets;
     vec![
         Entry::new("out", vec![case.map.out_coords.len(), outputs], products.out),
-        Entry::new("v_feats", vec![case.sites, inputs], products.v_feats),
+        Entry::new("v_feats", vec![case.coords.len(), inputs], products.v_feats),
         Entry::new("v_weights", vec![offsets, inputs, outputs], products.v_weights),
     ]
 }
