@@ -54,6 +54,7 @@ mod report;
 mod robust;
 mod rust_kernel;
 mod scenes;
+mod sparse;
 mod stopped;
 #[cfg(target_os = "linux")]
 mod surroundings;

@@ -6,7 +6,10 @@
 //! and one for each of its planted bugs. `// bug 1` in the source marks the line of the forward kernel whose part
 //! the first bug loses. Where there is a `NAME.wgsl`, it has the same kernels with the same parameters, and the
 //! constant BUG that plants the same bugs. Where the manifest has `[other]`, those launches compute in another way what the forward
-//! ones compute, and both are compared as well.
+//! ones compute, and both are compared as well. The kernel maps of sparse convolution are integers and have a
+//! judge of their own.
+
+mod kernel_map;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,9 +27,39 @@ use crate::gradcheck::{
 
 /// A system.
 #[derive(Clone, Debug)]
-pub struct System {
+pub enum System {
+    /// Kernels with gradients or with another way to compute the same.
+    Floats(Box<Floats>),
+    /// Kernel maps of sparse convolution, which are integers.
+    KernelMaps(kernel_map::KernelMaps),
+}
+
+impl System {
     /// Its name, that of its folder.
-    pub name: String,
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Floats(system) => &system.name,
+            Self::KernelMaps(_) => kernel_map::NAME,
+        }
+    }
+
+    /// Judges its right kernels, and looks for its planted bugs.
+    ///
+    /// # Errors
+    /// [`GalleryError`]: its files do not fit each other.
+    pub fn judge(&self, count: u64, seed: u64) -> Result<Judgement, GalleryError> {
+        match self {
+            Self::Floats(system) => system.judge(count, seed),
+            Self::KernelMaps(system) => system.judge(count, seed),
+        }
+    }
+}
+
+/// A system of kernels that `gradcheck` or `compare` judges.
+#[derive(Clone, Debug)]
+pub struct Floats {
+    name: String,
     manifest: Manifest,
     /// Kernels by variant: nothing for the right ones, `sw-b` for a reduction, `wgsl` for those in WGSL, `bug1` and
     /// `bug1-wgsl` for a planted bug.
@@ -135,11 +168,14 @@ pub fn systems(names: &[String]) -> Result<Vec<System>, GalleryError> {
         return Err(GalleryError::Unknown { name: name.clone(), known });
     }
     files.retain(|name, _| names.is_empty() || names.contains(name));
-    let system = |(name, files)| System::read(&folder, name, files);
+    let system = |(name, files): (String, _)| match name.as_str() {
+        kernel_map::NAME => Ok(System::KernelMaps(kernel_map::KernelMaps { files })),
+        _ => Ok(System::Floats(Box::new(Floats::read(&folder, name, files)?))),
+    };
     files.into_iter().map(system).collect()
 }
 
-impl System {
+impl Floats {
     fn read(
         folder: &Path,
         name: String,
@@ -169,7 +205,7 @@ impl System {
     }
 
     /// The reductions of its sums, and the variant in WGSL.
-    pub fn reductions(&self) -> impl Iterator<Item = &str> {
+    fn reductions(&self) -> impl Iterator<Item = &str> {
         let right = self.files.keys().filter(|variant| !variant.starts_with(BUG));
         right.map(|variant| if variant.is_empty() { BASELINE } else { variant })
     }
@@ -209,7 +245,7 @@ impl System {
     ///
     /// # Errors
     /// [`GalleryError`]: the manifest does not fit the kernels.
-    pub fn judge(&self, count: u64, seed: u64) -> Result<Judgement, GalleryError> {
+    fn judge(&self, count: u64, seed: u64) -> Result<Judgement, GalleryError> {
         let cases = self.cases(count, seed)?;
         let mut judgement = Judgement::default();
         let baseline = self.program(BASELINE)?;

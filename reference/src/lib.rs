@@ -1,7 +1,7 @@
 //! The oracle: a deterministic CPU implementation of the judged workloads and their gradients.
 //!
-//! A *workload* is a family of stages that belong together, and a module here: [`splat`], [`scatter`], [`grid`]. Every
-//! stage is written once over the scalar, which decides what a run means (see [`arithmetic`]):
+//! A *workload* is a family of stages that belong together, and a module here: [`splat`], [`scatter`], [`grid`],
+//! [`sparse`]. Every stage is written once over the scalar, which decides what a run means (see [`arithmetic`]):
 //! `f32` mirrors a device, `f64` is the oracle's value, [`arithmetic::Bounded`] adds the radius that
 //! a conforming f32 implementation stays within, and [`arithmetic::Dual`] differentiates.
 //!
@@ -18,4 +18,5 @@
 pub mod arithmetic;
 pub mod grid;
 pub mod scatter;
+pub mod sparse;
 pub mod splat;

@@ -19,8 +19,8 @@ const FILE: &str = "SPLAT_PTX_GALLERY";
 /// What a source's first line begins with that names its reductions.
 const REDUCTIONS: &str = "// reductions: ";
 
-/// Planted bugs of each system.
-const BUGS: u32 = 2;
+/// What a line of a source ends with that a planted bug is in, and its number.
+const BUG: &str = "// bug ";
 
 fn gallery(within: &str) -> PathBuf {
     folder("../corpora/gallery").join(within)
@@ -46,6 +46,13 @@ fn source(system: &str) -> String {
     read(&gallery(&format!("{system}/{system}.cu")))
 }
 
+/// How many bugs a source has: the largest number that a line is marked with.
+fn bugs(source: &str) -> u32 {
+    let marks = source.lines().filter_map(|line| line.rsplit_once(BUG));
+    let numbers = marks.flat_map(|(_, bugs)| bugs.split(" and "));
+    numbers.map(|number| number.parse().expect("a mark has a number")).max().unwrap_or(0)
+}
+
 /// The files of the archive, each with its system and the options that are its own. The baseline `atomic` is
 /// the system's own file.
 fn files() -> BTreeMap<String, (String, Vec<String>)> {
@@ -56,10 +63,10 @@ fn files() -> BTreeMap<String, (String, Vec<String>)> {
             all.insert(file, (system.clone(), option.into_iter().collect()));
         };
         add(String::new(), None);
-        for bug in 1..=BUGS {
+        let text = source(&system);
+        for bug in 1..=bugs(&text) {
             add(format!("_bug{bug}"), Some(format!("--define-macro=BUG={bug}")));
         }
-        let text = source(&system);
         let named = text.lines().next().and_then(|line| line.strip_prefix(REDUCTIONS));
         for reduction in named.into_iter().flat_map(str::split_whitespace) {
             if reduction != "atomic" {

@@ -59,14 +59,14 @@ pub fn run(typed: &GalleryArgs, out: &mut dyn Write) -> Result<Outcome, CliError
     };
     for ((system, _), problems) in all.iter().zip(&problems) {
         for line in problems {
-            let _ = writeln!(text, "DISAGREE {}: {line}", system.name);
+            let _ = writeln!(text, "DISAGREE {}: {line}", system.name());
         }
     }
     text += &table(&rows(&all));
     text.push('\n');
     for (system, judgement) in &all {
         for (bug, (first_line, _)) in &judgement.bugs {
-            let _ = writeln!(text, "{}, {bug}: {first_line}", system.name);
+            let _ = writeln!(text, "{}, {bug}: {first_line}", system.name());
         }
     }
     out.write_all(text.as_bytes())?;
@@ -84,7 +84,7 @@ fn problems(judgement: &Judgement) -> Vec<String> {
     all.truncate(3);
     for (bug, (first_line, named)) in &judgement.bugs {
         if !named {
-            all.push(format!("the planted {bug} is not named by its line: {first_line}"));
+            all.push(format!("the planted {bug} is not named: {first_line}"));
         }
     }
     all
@@ -92,9 +92,10 @@ fn problems(judgement: &Judgement) -> Vec<String> {
 
 /// How many reductions, and whether there is a variant in WGSL.
 fn reductions(judgement: &Judgement) -> String {
-    match judgement.reductions.contains_key(WGSL) {
-        true => format!("{}, WGSL", judgement.reductions.len() - 1),
-        false => judgement.reductions.len().to_string(),
+    match (judgement.reductions.contains_key(WGSL), judgement.reductions.len()) {
+        (true, all) => format!("{}, WGSL", all - 1),
+        (false, 0) => "-".to_owned(),
+        (false, all) => all.to_string(),
     }
 }
 
@@ -129,7 +130,7 @@ fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
         let best = judgement.best.as_ref();
         let best = best.map_or_else(|| "-".to_owned(), |(name, least)| format!("{name}, {least}"));
         rows.push(vec![
-            system.name.clone(),
+            system.name().to_owned(),
             judgement.runs.to_string(),
             judgement.compared.to_string(),
             reductions(judgement),

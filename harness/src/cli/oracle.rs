@@ -3,6 +3,7 @@
 mod grid;
 mod options;
 mod scatter;
+mod sparse;
 
 use std::io::Write;
 
@@ -15,6 +16,7 @@ use splatcheck_gpu::stages::scatter::NAME as SCATTER;
 use splatcheck_judge::io::InputError;
 use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_workloads::grid::NAME as GRID;
+use splatcheck_workloads::sparse::NAME as SPARSE;
 use splatcheck_workloads::splat::case::Case;
 use splatcheck_workloads::splat::computed::{in_f32, in_f64};
 
@@ -29,9 +31,16 @@ use splatcheck_workloads::splat::computed::{in_f32, in_f64};
 pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let workload = splatcheck_workloads::name_in(&plan.case)
         .map_err(|error| CliError::caused("cannot read the case", error))?;
+    if plan.cost && workload.as_deref() != Some(SPARSE) {
+        let case = plan.case.display();
+        return Err(CliError::new(format!(
+            "--cost: is of cases of sparse convolution, and {case} is none: leave it out"
+        )));
+    }
     match workload.as_deref() {
         Some(GRID) => return grid::run(plan, out),
         Some(SCATTER) => return scatter::run(plan, out),
+        Some(SPARSE) => return sparse::run(plan, out),
         Some(_) | None => {}
     }
     let case = read_splats(&plan.case, plan.profile)?;

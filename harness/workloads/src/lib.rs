@@ -10,6 +10,7 @@ pub mod grid;
 pub mod layout;
 pub mod presets;
 pub mod scatter;
+pub mod sparse;
 pub mod splat;
 pub mod train;
 
@@ -73,7 +74,11 @@ pub fn name_in(file: &Path) -> Result<Option<String>, InputError> {
 fn workload_of(file: &Path) -> Result<Arc<dyn Workload>, InputError> {
     let Some(name) = name_in(file)? else { return Ok(Arc::clone(&all()[0])) };
     find(&name).map_err(|_| {
-        Problem::new(WORKLOAD_KEY, quoted(&name), format!("expected {}", names())).in_file(file)
+        let advice = match name.as_str() {
+            sparse::NAME => "'splatcheck oracle' alone reads such a case".to_owned(),
+            _ => format!("expected {}", names()),
+        };
+        Problem::new(WORKLOAD_KEY, quoted(&name), advice).in_file(file)
     })
 }
 

@@ -51,6 +51,9 @@ pub struct OracleArgs {
     /// Write for every number how far a conforming f32 program may lie from it
     #[arg(long)]
     pub bounds: bool,
+    /// Of sparse convolution: print what making the map, grouping and gathering cost
+    #[arg(long)]
+    pub cost: bool,
     /// The arithmetic that the bounds assume
     #[arg(long, value_name = "NAME", default_value = "wgsl", requires = "bounds")]
     pub model: ModelName,
@@ -69,6 +72,8 @@ pub struct OraclePlan {
     pub scalar: ScalarName,
     /// Whether the projected Gaussians and their gradients are written as well.
     pub stages: bool,
+    /// Whether the costs of a sparse convolution are printed.
+    pub cost: bool,
     /// The arithmetic to bound, if bounds are written as well; the scalar is then f64.
     pub bounds: Option<ModelName>,
 }
@@ -96,6 +101,7 @@ impl OracleArgs {
             profile: self.convention.map(ConventionName::profile),
             scalar: self.scalar,
             stages: self.stages,
+            cost: self.cost,
             bounds: self.bounds.then_some(self.model),
         })
     }
