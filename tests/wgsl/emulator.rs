@@ -93,3 +93,19 @@ fn what_ends_a_run_is_an_option() {
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
     assert!(said.err.contains("expected races=off, inputs=off, bounds=off"), "{}", said.err);
 }
+
+/// What another entry point needs is asked of nobody who does not name it.
+#[test]
+fn only_what_the_entry_point_reaches_is_demanded() {
+    let mut kernel = Kernel::packed();
+    kernel.program += "override SIDE: u32;\n@group(2) @binding(0) var picture: texture_2d<f32>;\n\
+        fn texel(at: u32) -> u32 { return u32(textureLoad(picture, vec2u(at, SIDE), 0).x); }\n\
+        @compute @workgroup_size(SIDE) fn other() { add(texel(1u), 1.0); }\n";
+    let said = kernel.on("two-cameras", &["--engine", "wgsl-emulator-8"]);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let kernel = kernel.manifest("kernel = \"rasterize_backward\"", "kernel = \"other\"");
+    let said = kernel.on("two-cameras", &["--engine", "wgsl-emulator-8"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
+    let words = "entry point 'other' uses 'picture', which is a texture or a sampler";
+    assert!(said.err.contains(words), "{}", said.err);
+}
