@@ -8,7 +8,7 @@ fn the_emulator_agrees_at_every_width_and_sees_what_drivers_hide() {
     let on_emulator = ["--engine", "wgsl-emulator"];
     let said = Kernel::packed().on("two-cameras", &on_emulator);
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
-    for lanes in [4, 8, 16, 32, 64] {
+    for lanes in [4, 8, 16, 32, 64, 128] {
         let row = format!("\nwgsl-emulator-{lanes} ");
         assert!(said.out.contains(&row), "{lanes} lanes: {}", said.out);
     }
