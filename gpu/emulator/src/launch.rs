@@ -138,7 +138,7 @@ pub fn run_traced(
     let kernel = module.kernels.get(kernel).ok_or_else(absent)?;
     let shared = check(kernel, launch)?;
     width::check(kernel, module.lane_width)?;
-    memory.begin(&module.variables, observers.races, kernel.fences);
+    memory.begin(&module.variables, observers.races, kernel.orders);
     memory.forgive(!observers.bounds);
     let journal = memory.begin_following(kernel, observers.shadow)?;
     let threads = launch.block.iter().product();
