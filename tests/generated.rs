@@ -160,7 +160,7 @@ fn a_users_own_kernel_in_wgsl_is_changed() {
     assert!(said.out.contains("splatcheck wgsl ") && said.out.contains("-emulator-32"), "{said:?}");
     for (more, words) in [
         (&["--fast-math"][..], "--fast-math is CUDA's"),
-        (&["--engine", "lavapipe-8"], "wgsl-emulator-4, -8, -16, -32 or -64"),
+        (&["--engine", "lavapipe-8"], "wgsl-emulator-4, -8, -16, -32, -64 or -128"),
     ] {
         let said = made(&program, more);
         assert!(said.code == Some(2) && said.err.contains(words), "{more:?}: {said:?}");

@@ -396,6 +396,8 @@ fn what_ends_a_run_is_an_option() {
     let file = folder.path().join("splatcheck-out/gradcheck-copy-0-0.safetensors");
     let said = say(folder.path(), &["replay", &file.display().to_string()]);
     assert!(said.out.contains("\nDISAGREE v_x: 1 of 1"), "the reproducer notes it: {said:?}");
+    let verdict = said.out.lines().next().expect("a verdict");
+    assert!(verdict.ends_with("; not looked for: data races"), "{said:?}");
     let said = run(&["--observe", "barriers=off"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
 }
@@ -434,6 +436,17 @@ fn a_pair_in_wgsl_is_judged_as_one_in_cuda() {
     let said = judged("v_x[i] = ", "v_x[i + 1u] = ");
     assert!(said.out.contains("\nDISAGREE no result "), "it is out of bounds: {said:?}");
     assert!(said.out.contains("broken.wgsl:"), "{said:?}");
+    let broken = broken.display().to_string();
+    let source =
+        source.replace("v_x[i] = ", "let three = vec3f(0.0, 0.0, 0.0)[i];\n    v_x[i] = three + ");
+    fs::write(&broken, source).expect("written");
+    let words = ["gradcheck", &broken, "--manifest", &manifest, "--cases", "1", "--seed", "3"];
+    let said = say(folder.path(), &words);
+    assert!(said.out.contains(" is beyond an array of 3 elements"), "{said:?}");
+    let said = say(folder.path(), &[&words[..], &["--observe", "bounds=off"]].concat());
+    assert_eq!(said.code, Some(0), "it is the last one's zero: {said:?}");
+    let verdict = said.out.lines().next().expect("a verdict");
+    assert!(verdict.ends_with("; not looked for: accesses out of bounds"), "{said:?}");
     let text = fs::read_to_string(&manifest).expect("there");
     let own = folder.path().join("own.toml").display().to_string();
     let ptx = example("pair.wgsl");

@@ -153,10 +153,16 @@ fn a_race_is_found_with_its_line_and_can_be_left_to_the_judge() {
     let said =
         on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--observe", "races=off"]);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("is worth") && !said.out.contains("data race"), "a value: {said:?}");
+    assert!(
+        said.out.contains("is worth") && !said.out.contains("data race in"),
+        "a value: {said:?}"
+    );
+    let verdict = said.out.lines().next().expect("a verdict");
+    assert!(verdict.ends_with("; not looked for: data races"), "{said:?}");
     let again = reproducer(folder.path(), &said);
     let again = say(folder.path(), &["replay", again.to_str().expect("a plain name")]);
     assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+    assert!(again.out.contains("\n  not looked for: data races\n"), "{again:?}");
     let said = on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--observe", "bars=off"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("expected races=off, inputs=off"), "{said:?}");

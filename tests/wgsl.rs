@@ -354,9 +354,9 @@ fn what_does_not_fit_is_an_error_with_its_place() {
             "it has 13 numbers, the manifest gives 12",
         ),
         (
-            "override TILE_WIDTH: u32;",
-            "override TILE_WIDTH: u32;\noverride MORE: f32;",
-            "MORE has no value",
+            "return (v.x + v.y) + v.z;\n}",
+            "return (v.x + v.y) + v.z * MORE;\n}\noverride MORE: f32;",
+            "entry point 'rasterize_backward' uses the override MORE, which has no value",
         ),
         (
             "@group(0) @binding(2) var",
@@ -379,7 +379,11 @@ fn what_does_not_fit_is_an_error_with_its_place() {
             "it is CUDA's: a dispatch in WGSL has workgroups",
         ),
         ("workgroups = [\"tiles_x\", \"tiles_y\"]", "", "workgroups is missing"),
-        ("overrides = { TILE_WIDTH = \"tile_size\" }", "", "the override TILE_WIDTH has no value"),
+        (
+            "overrides = { TILE_WIDTH = \"tile_size\" }",
+            "",
+            "the override TILE_WIDTH, which has no value",
+        ),
         ("TILE_WIDTH =", "TILE =", "the program has no override TILE: there are TILE_WIDTH"),
         (
             "group = 1\nbinding = 2\n",

@@ -10,7 +10,7 @@ mod steps;
 pub mod sum;
 
 pub use setting::{Setting, ThresholdError};
-pub use sum::{Adding, Group, InMemory, InRegisters, OfWorkgroup, Sends, runs};
+pub use sum::{Adding, Group, InMemory, InRegisters, Lanes, OfWorkgroup, Sends, runs};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

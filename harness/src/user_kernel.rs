@@ -103,6 +103,18 @@ impl fmt::Display for Observe {
 }
 
 impl Observe {
+    /// What the verdict does not speak of; `None` where everything is watched.
+    #[must_use]
+    pub fn not_sought(self) -> Option<String> {
+        let off = [
+            (self.races, "data races"),
+            (self.inputs, "writes to inputs"),
+            (self.bounds, "accesses out of bounds"),
+        ];
+        let off: Vec<_> = off.into_iter().filter(|(on, _)| !on).map(|(_, what)| what).collect();
+        (!off.is_empty()).then(|| format!("not looked for: {}", off.join(", ")))
+    }
+
     /// The emulator's options with what is watched.
     #[must_use]
     pub fn options(self, mut options: EmulatorOptions) -> EmulatorOptions {

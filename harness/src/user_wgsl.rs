@@ -12,6 +12,7 @@ use splatcheck_gpu::{
 };
 
 use crate::manifest::{Manifest, WgslBindError, WgslEngine, WgslKernel, WgslMachine};
+use crate::user_kernel::{Observe, UnknownObservation};
 use splatcheck_judge::engines::drivers::ENGINE;
 use splatcheck_judge::engines::serve::open_wgpu;
 use splatcheck_judge::engines::{Emulation, EngineProcess, Found, Limits, Program};
@@ -22,14 +23,19 @@ use splatcheck_judge::workload::{NOTE_PREFIX, Notes};
 pub const PROGRAM: &str = "--wgsl";
 /// See [`PROGRAM`].
 pub const MANIFEST: &str = "--manifest";
+/// The argument by which it is told what is watched.
+pub const OBSERVE: &str = "--observe";
 
 /// The keys of a reproducer's notes, behind [`NOTE_PREFIX`].
 const NOTES: [&str; 2] = ["wgsl", "wgsl_manifest"];
+/// And of the note of what is watched, where not all is.
+const OBSERVE_NOTE: &str = "wgsl_observe";
 
 /// A program and its files, which last as long as anyone uses them.
 #[derive(Clone, Debug)]
 pub struct UserWgsl {
     kernel: Arc<WgslKernel>,
+    observe: Observe,
     files: Arc<tempfile::TempDir>,
 }
 
@@ -60,6 +66,7 @@ pub fn open(
     adapter: Option<&str>,
     program: &Path,
     manifest: &Path,
+    observe: Observe,
 ) -> Result<Box<dyn Engine>, EngineError> {
     let text =
         |file: &Path| read::text(file).map_err(|error| EngineError::Input(error.to_string()));
@@ -67,11 +74,12 @@ pub fn open(
     let kernel = kernel.map_err(|error| EngineError::Input(error.to_string()))?;
     let machine = match emulation() {
         Some(emulation) => {
-            WgslMachine::Emulator(Box::new(EmulatorEngine::open(emulation.options())?))
+            let options = observe.options(emulation.options());
+            WgslMachine::Emulator(Box::new(EmulatorEngine::open(options)?))
         }
         None => WgslMachine::Wgpu(Box::new(open_wgpu(adapter)?)),
     };
-    Ok(Box::new(WgslEngine::new(machine, kernel)))
+    Ok(Box::new(WgslEngine::new(machine, kernel, observe.inputs)))
 }
 
 /// The emulation that this process was started for.
@@ -80,16 +88,16 @@ fn emulation() -> Option<Emulation> {
 }
 
 impl UserWgsl {
-    /// Writes the files.
+    /// Writes the files of a program, of whose runs this is watched.
     ///
     /// # Errors
     /// There is no place for them.
-    pub fn new(kernel: Arc<WgslKernel>) -> io::Result<Self> {
+    pub fn new(kernel: Arc<WgslKernel>, observe: Observe) -> io::Result<Self> {
         let files = tempfile::Builder::new().prefix("splatcheck-").tempdir()?;
         let [program, manifest] = names(files.path());
         fs::write(program, kernel.source())?;
         fs::write(manifest, kernel.manifest().text())?;
-        Ok(Self { kernel, files: Arc::new(files) })
+        Ok(Self { kernel, observe, files: Arc::new(files) })
     }
 
     /// The program.
@@ -112,6 +120,9 @@ impl UserWgsl {
         let mut program = program.clone();
         let files = [PROGRAM.into(), source.into_os_string(), MANIFEST.into(), manifest.into()];
         program.args.extend(files.into_iter().collect::<Vec<OsString>>());
+        if self.observe != Observe::default() {
+            program.args.extend([OBSERVE.into(), self.observe.to_string().into()]);
+        }
         let process = EngineProcess::start(found.spec.clone(), program, limits)?;
         let left_out = self.kernel.manifest().left_out();
         Ok(Box::new(Process { process, left_out, _files: Arc::clone(&self.files) }))
@@ -122,7 +133,11 @@ impl UserWgsl {
     pub fn notes(&self) -> Notes {
         let texts = [self.kernel.source(), self.kernel.manifest().text()];
         let note = |(key, text): (&str, &str)| (format!("{NOTE_PREFIX}{key}"), text.to_owned());
-        NOTES.into_iter().zip(texts).map(note).collect()
+        let mut notes: Notes = NOTES.into_iter().zip(texts).map(note).collect();
+        if self.observe != Observe::default() {
+            notes.extend([note((OBSERVE_NOTE, &self.observe.to_string()))]);
+        }
+        notes
     }
 }
 
@@ -130,7 +145,7 @@ impl UserWgsl {
 ///
 /// # Errors
 /// The note that is missing or says nothing of its kind.
-pub fn of_notes(notes: &Notes) -> Result<Option<Arc<WgslKernel>>, Problem> {
+pub fn of_notes(notes: &Notes) -> Result<Option<(Arc<WgslKernel>, Observe)>, Problem> {
     let [source, manifest] = NOTES.map(|key| notes.get(&format!("{NOTE_PREFIX}{key}")));
     let key = |number: usize| format!("{NOTE_PREFIX}{}", NOTES[number]);
     match (source, manifest) {
@@ -138,8 +153,14 @@ pub fn of_notes(notes: &Notes) -> Result<Option<Arc<WgslKernel>>, Problem> {
         (None, Some(_)) => Err(Problem::new(key(0), "missing", "a kernel is kept with it")),
         (Some(_), None) => Err(Problem::new(key(1), "missing", "a kernel is kept with it")),
         (Some(source), Some(manifest)) => {
-            let kernel = kernel(source, manifest);
-            kernel.map(Some).map_err(|e| Problem::new(key(0), "not usable", e.to_string()))
+            let kernel = kernel(source, manifest)
+                .map_err(|e| Problem::new(key(0), "not usable", e.to_string()))?;
+            let key = format!("{NOTE_PREFIX}{OBSERVE_NOTE}");
+            let observe = notes.get(&key).map_or(Ok(Observe::default()), |text| text.parse());
+            let observe = observe.map_err(|error: UnknownObservation| {
+                Problem::new(key, "not usable", error.to_string())
+            })?;
+            Ok(Some((kernel, observe)))
         }
     }
 }

@@ -8,7 +8,7 @@ fn the_emulator_agrees_at_every_width_and_sees_what_drivers_hide() {
     let on_emulator = ["--engine", "wgsl-emulator"];
     let said = Kernel::packed().on("two-cameras", &on_emulator);
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
-    for lanes in [4, 8, 16, 32, 64] {
+    for lanes in [4, 8, 16, 32, 64, 128] {
         let row = format!("\nwgsl-emulator-{lanes} ");
         assert!(said.out.contains(&row), "{lanes} lanes: {}", said.out);
     }
@@ -31,4 +31,81 @@ fn the_emulator_agrees_at_every_width_and_sees_what_drivers_hide() {
         assert_eq!(said.code, Some(1), "{new}: {}\n{}", said.out, said.err);
         assert!(said.out.contains(words) && said.out.contains("' at kernel.wgsl:"), "{}", said.out);
     }
+}
+
+/// What a run ends at may be meant, or be what WGSL allows: the values are judged all the same, and the verdict
+/// says what nobody looked for.
+#[test]
+fn what_ends_a_run_is_an_option() {
+    let judged = |kernel: Kernel, observe: &[&str]| {
+        kernel.on("two-cameras", &[&["--engine", "wgsl-emulator-32"], observe].concat())
+    };
+    // All invocations write the same.
+    let racy = || {
+        let kernel = Kernel::packed().program("fn total(", "var<workgroup> same: u32;\nfn total(");
+        kernel.program("    var done = true;", "    same = range.x;\n    var done = true;")
+    };
+    let beyond = || {
+        let add = "            let sum = subgroupAdd(values[k]);";
+        let read = "    _ = tile_ranges[1000000u + tile.x];\n    let range =";
+        let kernel = Kernel::packed().program("    let range =", read);
+        kernel.program(add, &format!("            _ = values[k + 1u];\n{add}"))
+    };
+    let changes = || {
+        let range = "    let range = tile_ranges[tile.y * uniforms.tiles_x + tile.x];";
+        let last = "    workgroupBarrier();\n    if local == 0u { \
+                    tile_ranges[tile.y * uniforms.tiles_x + tile.x] = vec2u(); }";
+        Kernel::packed()
+            .program("var<storage, read> tile_ranges", "var<storage, read_write> tile_ranges")
+            .program(range, &format!("{range}\n{last}"))
+    };
+    let kernels: [(&dyn Fn() -> Kernel, _, _, _); 3] = [
+        (&racy, "data race in", "races=off", "data races"),
+        (&beyond, "out of bounds", "bounds=off", "accesses out of bounds"),
+        (&changes, "the kernel changed its input", "inputs=off", "writes to inputs"),
+    ];
+    for (kernel, fault, off, what) in kernels {
+        let said = judged(kernel(), &[]);
+        assert_eq!(said.code, Some(1), "{off}: {}\n{}", said.out, said.err);
+        assert!(said.out.contains(fault), "{off}: {}", said.out);
+        assert!(!said.out.contains("not looked for"), "all is: {}", said.out);
+        let said = judged(kernel(), &["--observe", off, "--quiet"]);
+        assert_eq!(said.code, Some(0), "{off}: {}\n{}", said.out, said.err);
+        let verdict = format!("; not looked for: {what}");
+        assert!(said.out.lines().next().is_some_and(|l| l.ends_with(&verdict)), "{}", said.out);
+    }
+    let half = racy().program("values[3] = -v_power", "values[3] = -0.5 * v_power");
+    let said = half.on(
+        "two-cameras",
+        &["--engine", "wgsl-emulator-32", "--observe", "races=off", "--json", "run.json"],
+    );
+    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
+    assert!(said.out.contains("v_conics") && !said.out.contains("data race in"), "{}", said.out);
+    let json = std::fs::read_to_string(half.folder().join("run.json")).expect("written");
+    assert!(json.contains("not looked for: data races"), "{json}");
+    let last = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));
+    let (_, again) = last.expect("a reproducer");
+    let again = splatcheck_tests::say(half.folder(), &again.split(' ').collect::<Vec<_>>());
+    assert_eq!(again.code, Some(1), "{}\n{}", again.out, again.err);
+    assert!(again.out.contains("; not looked for: data races\n"), "{}", again.out);
+    assert!(!again.out.contains("data race in"), "it judges the values: {}", again.out);
+    let said = judged(Kernel::packed(), &["--observe", "bars=off"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
+    assert!(said.err.contains("expected races=off, inputs=off, bounds=off"), "{}", said.err);
+}
+
+/// What another entry point needs is asked of nobody who does not name it.
+#[test]
+fn only_what_the_entry_point_reaches_is_demanded() {
+    let mut kernel = Kernel::packed();
+    kernel.program += "override SIDE: u32;\n@group(2) @binding(0) var picture: texture_2d<f32>;\n\
+        fn texel(at: u32) -> u32 { return u32(textureLoad(picture, vec2u(at, SIDE), 0).x); }\n\
+        @compute @workgroup_size(SIDE) fn other() { add(texel(1u), 1.0); }\n";
+    let said = kernel.on("two-cameras", &["--engine", "wgsl-emulator-8"]);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let kernel = kernel.manifest("kernel = \"rasterize_backward\"", "kernel = \"other\"");
+    let said = kernel.on("two-cameras", &["--engine", "wgsl-emulator-8"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
+    let words = "entry point 'other' uses 'picture', which is a texture or a sampler";
+    assert!(said.err.contains(words), "{}", said.err);
 }

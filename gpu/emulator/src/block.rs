@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::delay::{Memories, StoreBuffer};
 use super::fault::{Defect, FaultKind, Trouble};
-use super::ir::{Barrier, BarrierReduction, BarrierReductionOp, Instruction, Kernel, SINK};
+use super::ir::{Barrier, BarrierReduction, BarrierReductionOp, Instruction, Kernel, Orders, SINK};
 use super::lanes::{Active, Bits, LANES};
 use super::memory::{DeviceMemory, Segment};
 use super::part_barrier::Arrived;
@@ -26,8 +26,8 @@ pub(super) struct Block {
     pub(super) epoch: u32,
     /// Who has arrived at barriers of a part of the block and gone on.
     pub(super) arrived: Vec<Arrived>,
-    /// Whether the kernel has fences.
-    fences: bool,
+    /// Whom the kernel may order.
+    orders: Orders,
 }
 
 /// A misuse seen when a block cannot go on, with the warp and place it is told of.
@@ -49,7 +49,7 @@ impl Block {
     ) -> Self {
         let count = u16::try_from(threads.div_ceil(width)).unwrap_or(u16::MAX);
         let mut memory = Segment::uninitialized(shared);
-        memory.watch(races, kernel.fences);
+        memory.watch(races, kernel.orders);
         memory.cells = followed.then(Box::default);
         Self {
             linear: 0,
@@ -61,7 +61,7 @@ impl Block {
             delayed: StoreBuffer::default(),
             epoch: 0,
             arrived: Vec::new(),
-            fences: kernel.fences,
+            orders: kernel.orders,
         }
     }
 
@@ -75,7 +75,7 @@ impl Block {
         (self.linear, self.index, self.epoch) = (linear, index, 0);
         self.delayed.clear();
         self.arrived.clear();
-        self.shared.reset(self.fences);
+        self.shared.reset(self.orders);
         self.warps.iter_mut().for_each(Warp::reset);
     }
 

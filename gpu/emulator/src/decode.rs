@@ -236,7 +236,7 @@ fn kernel<'a>(
         shared,
         local: called.local(),
         uniform: source.uniform,
-        fences: code.iter().any(|i| i.op.orders_warps()),
+        orders: code.iter().map(|i| i.op.orders()).max().unwrap_or_default(),
         code,
         predicates: counts.predicates,
         words: counts.words,

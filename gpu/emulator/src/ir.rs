@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod operands;
+mod order;
 mod rare;
 
 use std::any::Any;
@@ -20,6 +21,7 @@ pub(super) use arithmetic::{
     WordTernary, WordType, WordUnary,
 };
 pub(super) use operands::Role;
+pub(super) use order::{Barrier, BarrierReduction, BarrierReductionOp, Orders, Scope};
 pub(super) use rare::{
     Convert, Double, Extract, File, Half, Narrow, NarrowClamp, NarrowOp, Number, Permutation,
     Place, Rare, RareOp, Saturation, Test, Wave,
@@ -61,9 +63,8 @@ pub(super) struct Kernel {
     /// Whether every lane must reach what waits for lanes (`.pragma "uniform"`): its barriers and what the
     /// lanes of a warp execute together.
     pub(super) uniform: bool,
-    /// Whether there are fences in it, or barriers of a part of the block: what orders warps
-    /// otherwise than all at once.
-    pub(super) fences: bool,
+    /// Whom it may order.
+    pub(super) orders: Orders,
     /// Registers without the constants.
     pub(super) predicates: Slot,
     pub(super) words: Slot,
@@ -117,15 +118,6 @@ pub(super) struct Instruction {
     pub(super) guard: Option<Predicate>,
     pub(super) line: u32,
     pub(super) class: InstructionClass,
-}
-
-/// For which threads a fence or atomic orders (PTX ISA, "Scope").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
-    /// `cta`.
-    Block,
-    /// `gl`, `gpu` and `sys`: every thread of the launch.
-    Device,
 }
 
 /// What an instruction is counted as.
@@ -304,35 +296,6 @@ impl SyncOperands {
     };
 }
 
-/// `bar.sync`, `bar.arrive`, their `barrier` forms and `bar.red`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Barrier {
-    /// Word holding the barrier's number.
-    pub(super) number: Slot,
-    /// Word holding how many threads take part; [`SINK`] for all of the block.
-    pub(super) count: Slot,
-    /// `bar.arrive`: is counted, and does not wait.
-    pub(super) arrives: bool,
-    /// `bar.*`: all lanes of a warp must execute the same one.
-    pub(super) aligned: bool,
-    pub(super) reduction: Option<BarrierReduction>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BarrierReduction {
-    pub(super) op: BarrierReductionOp,
-    /// A word for popc, a predicate otherwise.
-    pub(super) d: Slot,
-    pub(super) a: Predicate,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BarrierReductionOp {
-    Popc,
-    And,
-    Or,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpecialRegister {
     Tid(u8),
@@ -401,12 +364,6 @@ impl Op {
         } else {
             None
         }
-    }
-
-    /// Whether it orders warps otherwise than all of a block at once.
-    pub(super) fn orders_warps(&self) -> bool {
-        matches!(self, Self::Synchronization(Synchronization::Fence(_)))
-            || self.barrier().is_some_and(|barrier| barrier.count != SINK)
     }
 }
 

@@ -139,7 +139,7 @@ pub fn run_traced(
     let shared = check(kernel, launch)?;
     width::check(kernel, module.lane_width)?;
     memory.load(module.number, &module.variables);
-    memory.begin(observers.races, kernel.fences);
+    memory.begin(observers.races, kernel.orders);
     memory.forgive(!observers.bounds);
     let journal = memory.begin_following(kernel, observers.shadow)?;
     let threads = launch.block.iter().product();

@@ -5,7 +5,7 @@
 //! buffer therefore never lands in another.
 
 use super::fault::FaultKind;
-use super::ir::Space;
+use super::ir::{Orders, Space};
 use super::race::Shadow;
 use super::shadow::FloatType;
 use super::shadow::cells::Cells;
@@ -66,11 +66,11 @@ impl Segment {
         segment
     }
 
-    /// Starts looking for races, or stops. `fences`: whether the kernel has any.
-    pub(super) fn watch(&mut self, races: bool, fences: bool) {
+    /// Starts looking for races, or stops; `orders` says whom the kernel may order.
+    pub(super) fn watch(&mut self, races: bool, orders: Orders) {
         if races {
             let shadow = self.shadow.get_or_insert_with(|| Shadow::new(self.words.len()));
-            shadow.clear(fences);
+            shadow.clear(orders);
         } else {
             self.shadow = None;
         }
@@ -78,9 +78,9 @@ impl Segment {
     }
 
     /// Back to memory nobody has written, for another block.
-    pub(super) fn reset(&mut self, fences: bool) {
+    pub(super) fn reset(&mut self, orders: Orders) {
         self.poison.fill(ALL);
-        self.watch(self.shadow.is_some(), fences);
+        self.watch(self.shadow.is_some(), orders);
         if let Some(cells) = &mut self.cells {
             cells.clear();
         }
@@ -239,7 +239,7 @@ impl DeviceMemory {
         if self.segment(address).is_some_and(inside) {
             return address;
         }
-        self.segments[beyond.index()].reset(false);
+        self.segments[beyond.index()].reset(Orders::default());
         // As well aligned as its own.
         beyond.address() + address % WIDEST as u64
     }
@@ -316,9 +316,9 @@ impl DeviceMemory {
     }
 
     /// Prepares for a launch.
-    pub(super) fn begin(&mut self, races: bool, fences: bool) {
+    pub(super) fn begin(&mut self, races: bool, orders: Orders) {
         for segment in &mut self.segments {
-            segment.watch(races, fences);
+            segment.watch(races, orders);
         }
     }
 

@@ -14,14 +14,15 @@
 //! A word remembers, for each kind of access, only what a later access could still race with.
 //! An access is forgotten when a later one that it happened before stands for it: one by the same
 //! lane, by a lane that met it since, or by its block after a barrier. Who is ordered after the later
-//! one is ordered after both. In a kernel without fences nothing orders blocks, nor warps between
-//! barriers, and a thread races with one of two whichever it is in: one access of another block and
-//! those of two warps of the latest block are then as good as all.
+//! one is ordered after both. In a kernel without fences nothing orders blocks, and a thread races with one of
+//! two whichever it is in: one access of another block is then as good as all. If barriers are those of whole
+//! blocks alone, the same holds of warps between barriers: those of two warps of the latest block are as good
+//! as all.
 
 use std::sync::Arc;
 
 use super::fault::{AccessKind, Race, RaceAccess};
-use super::ir::{Scope, Space};
+use super::ir::{Orders, Scope, Space};
 use super::lanes::{Bits, LANES};
 use super::signal::{Clock, Flags, WarpSignals};
 
@@ -161,8 +162,8 @@ pub(super) struct Shadow {
     /// Nodes that are in no list, as a list.
     free: u32,
     flags: Flags,
-    /// Whether the kernel has fences, which could order blocks.
-    fences: bool,
+    /// Whom the kernel may order.
+    orders: Orders,
 }
 
 #[derive(Debug)]
@@ -177,14 +178,14 @@ impl Shadow {
     }
 
     /// Forgets everything, keeping the room.
-    pub(super) fn clear(&mut self, fences: bool) {
+    pub(super) fn clear(&mut self, orders: Orders) {
         if !self.nodes.is_empty() {
             self.first.fill(NONE);
             self.nodes.clear();
         }
         self.free = NONE;
         self.flags.clear();
-        self.fences = fences;
+        self.orders = orders;
     }
 
     /// Lets an access that [`Shadow::add`] took give and take signals.
@@ -218,7 +219,7 @@ impl Shadow {
         new: &Record,
         order: &mut WarpOrder,
     ) -> Option<Record> {
-        if self.fences {
+        if self.orders == Orders::Any {
             let earlier = self.compare(word, new, order);
             if earlier.is_none() {
                 self.signal(word, new, order);
@@ -249,6 +250,8 @@ impl Shadow {
 
     /// Compares an access with those remembered, forgets what it stands for and remembers it.
     fn walk(&mut self, word: usize, new: &Record, order: &WarpOrder) -> Option<Record> {
+        // Whether something orders single warps of a block.
+        let warps = self.orders > Orders::WholeBlocks;
         let mut foreign = false;
         // Up to two other warps of the block that the list has.
         let mut others = [None; 2];
@@ -263,11 +266,11 @@ impl Shadow {
             if (old.kind, old.strong) == (new.kind, new.strong) && old.bytes & !new.bytes == 0 {
                 if old.block == new.block && old.epoch < new.epoch {
                     stays = false;
-                } else if self.fences && (old.block, old.warp) != (new.block, new.warp) {
+                } else if old.block != new.block && self.orders < Orders::Any {
+                    stays = !std::mem::replace(&mut foreign, true);
+                } else if warps && (old.block, old.warp) != (new.block, new.warp) {
                     old.lanes &= !order.told(old, new);
                     stays = old.lanes != 0;
-                } else if old.block != new.block {
-                    stays = !std::mem::replace(&mut foreign, true);
                 } else if old.warp != new.warp {
                     let warp = Some(old.warp);
                     if old.bytes == new.bytes && others[0] != warp {
@@ -278,7 +281,7 @@ impl Shadow {
                     joined = true;
                 } else {
                     old.lanes &= !Bits(new.lanes).fold(0, |met, lane| met | order.met(old, lane));
-                    if self.fences {
+                    if warps {
                         old.lanes &= !order.told(old, new);
                     }
                     stays = old.lanes != 0;
@@ -297,7 +300,7 @@ impl Shadow {
             }
             at = next;
         }
-        if !joined && (others[1].is_none() || self.fences) {
+        if !joined && (others[1].is_none() || warps) {
             self.push(word, *new);
         }
         None
@@ -377,7 +380,7 @@ mod tests {
     #[test]
     fn a_warp_that_reads_twice_does_not_hide_another_warp() {
         let mut shadow = Shadow::new(1);
-        shadow.clear(false);
+        shadow.clear(Orders::WholeBlocks);
         let mut orders = [WarpOrder::default(), WarpOrder::default()];
         for (warp, lanes, line) in [(0, 1, 10), (0, 2, 11), (1, 1, 12)] {
             let order = &mut orders[usize::from(warp)];
@@ -395,7 +398,7 @@ mod tests {
     #[test]
     fn what_was_before_a_meeting_of_warps_is_forgotten() {
         let mut shadow = Shadow::new(1);
-        shadow.clear(true);
+        shadow.clear(Orders::Warps);
         let mut orders: [WarpOrder; 3] = Default::default();
         let alone = access(AccessKind::Read, 2, 1, 9, &orders[2]);
         assert!(shadow.add(0, &alone, &mut orders[2]).is_none(), "the first");
@@ -417,12 +420,43 @@ mod tests {
         assert_eq!(earlier, Some(9), "the warp that met nobody");
     }
 
+    /// Where barriers of a part of a block order its warps, one access of another block is as good as all: sums
+    /// that every block adds to have no list of all of them. All warps of the latest block stay, of which each
+    /// may be ordered before what comes.
+    #[test]
+    fn one_access_of_another_block_stands_for_all() {
+        let mut shadow = Shadow::new(1);
+        shadow.clear(Orders::Warps);
+        let mut order = WarpOrder::default();
+        for block in 0..50 {
+            for warp in 0..4 {
+                let read = access(AccessKind::Read, warp, u32::MAX, 10, &order);
+                let read = Record { block, ..read };
+                assert!(shadow.add(0, &read, &mut order).is_none(), "reads do not race");
+            }
+        }
+        assert!(shadow.nodes.len() <= 9, "{} accesses are kept", shadow.nodes.len());
+        let mut all = Clock::default();
+        let mut orders: [WarpOrder; 4] = Default::default();
+        for (warp, order) in (0..4).zip(&mut orders) {
+            order.release(u32::MAX, (49, 0, warp), &mut all);
+        }
+        let all = Arc::new(all);
+        orders.iter_mut().for_each(|order| order.tell(u32::MAX, &all));
+        for block in [49, 50] {
+            let write = access(AccessKind::Write, 2, 1, 20, &orders[2]);
+            let write = Record { block, ..write };
+            let earlier = shadow.add(0, &write, &mut orders[2]).expect("other blocks have read");
+            assert_ne!(earlier.block, block, "block 49 has met, and those before it have not");
+        }
+    }
+
     /// Lanes that take turns, each after a meeting of all, leave one access; without the meeting
     /// of all, what the others did not see stays.
     #[test]
     fn what_happened_before_a_later_access_is_forgotten() {
         let mut shadow = Shadow::new(1);
-        shadow.clear(false);
+        shadow.clear(Orders::WholeBlocks);
         let mut order = WarpOrder::default();
         for lane in 0..32 {
             let read = access(AccessKind::Read, 0, 1 << lane, 10, &order);

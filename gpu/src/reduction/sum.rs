@@ -262,9 +262,9 @@ impl Setting {
         self.reduction.row().sends.lanes(group, self.threshold)
     }
 
-    /// The lanes that send for those lanes of a warp that add to one destination, lane l being bit l.
+    /// The lanes that send for those lanes of a warp that add to one destination.
     #[must_use]
-    pub fn sends_of_lanes(self, lanes: u64, alone: bool) -> u32 {
+    pub fn sends_of_lanes(self, lanes: Lanes, alone: bool) -> u32 {
         if self.reduction.row().sends.adds_up_runs() {
             runs(lanes).map(|lanes| self.sends(Group { lanes, alone })).sum()
         } else {
@@ -273,8 +273,11 @@ impl Setting {
     }
 }
 
+/// A set of a warp's lanes: lane l is bit l. WebGPU allows 128.
+pub type Lanes = u128;
+
 /// The lengths of the runs of neighbours in a set of lanes, from the lowest on.
-pub fn runs(lanes: u64) -> impl Iterator<Item = u32> {
+pub fn runs(lanes: Lanes) -> impl Iterator<Item = u32> {
     let mut rest = lanes;
     std::iter::from_fn(move || {
         rest = rest.checked_shr(rest.trailing_zeros())?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 #[test]
 fn sweep_has_the_ends_and_no_repetition() {
-    for w in [4, 8, 16, 32, 64] {
+    for w in [4, 8, 16, 32, 64, 128] {
         let sweep = Setting::sweep(w);
         let mut unique = sweep.clone();
         unique.dedup();
@@ -180,8 +180,9 @@ fn runs_are_those_of_neighbouring_lanes() {
     assert_eq!(all(0), Vec::<u32>::new(), "no lane");
     assert_eq!(all(0b1), [1], "one");
     assert_eq!(all(0b1110_0110_1000), [1, 2, 3], "three runs");
-    assert_eq!(all(u64::MAX), [64], "all lanes");
-    assert_eq!(all(1 | 1 << 63), [1, 1], "both ends");
+    assert_eq!(all(Lanes::MAX), [128], "all lanes");
+    assert_eq!(all(1 | 1 << 127), [1, 1], "both ends");
+    assert_eq!(all(3 << 63), [2], "a run over the middle");
     let segmented = |threshold| Setting { reduction: Reduction::Segmented, threshold };
     for (threshold, sent) in [(0, 3), (1, 3), (2, 3), (3, 4), (4, 6)] {
         let found = segmented(threshold).sends_of_lanes(0b1110_0110_1000, true);

@@ -77,6 +77,17 @@ pub struct Target {
     /// Whether arithmetic takes subnormal floats for zeros, and gives zeros for them. WGSL allows both ("15.7.2.
     /// Differences from IEEE-754").
     pub flush: bool,
+    /// Whether an index beyond an array of known length ends the run; else it is taken for the last one, as WGSL
+    /// allows and naga's own output does.
+    pub bounds: bool,
+}
+
+impl Target {
+    /// The machine of a user's program, with subgroups of so many lanes: it keeps subnormal floats.
+    #[must_use]
+    pub fn of_user(lanes: u32) -> Self {
+        Self { lanes, zeros: true, flush: false, bounds: true }
+    }
 }
 
 /// Why a program cannot run on the emulator.

@@ -10,6 +10,7 @@ pub use layout::{Layout, Repeated, Word};
 use std::fmt;
 
 use crate::engine::no_panic;
+use naga::compact::{KeepUnused, compact};
 use naga::front::wgsl::parse_str;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, ShaderStage, SourceLocation, StorageAccess};
@@ -84,6 +85,8 @@ pub struct Entry {
     pub name: String,
     /// The buffers that it uses, in the order of group and binding.
     pub variables: Vec<Variable>,
+    /// The names of the overridable constants that it uses and that have no value in the program.
+    pub needs: Vec<String>,
 }
 
 /// A pipeline-overridable constant.
@@ -109,17 +112,20 @@ impl Override {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     source: String,
-    /// Its compute entry points.
+    /// Its compute entry points that can run.
     pub entries: Vec<Entry>,
+    /// Why the others cannot, with their names.
+    refused: Vec<(String, ProgramError)>,
     /// Its overridable constants.
     pub overrides: Vec<Override>,
 }
 
 impl Program {
-    /// Parses and validates a program.
+    /// Parses and validates a program. An entry point that needs what no buffer holds refuses no other
+    /// ([`Self::refusal`]).
     ///
     /// # Errors
-    /// [`ProgramError`], with the line.
+    /// [`ProgramError::Text`], with the line.
     pub fn parse(source: &str) -> Result<Self, ProgramError> {
         // A text that the compiler does not survive is none that it takes.
         no_panic("the WGSL compiler", || Ok(Self::parsed(source))).unwrap_or_else(|error| {
@@ -129,16 +135,22 @@ impl Program {
 
     fn parsed(source: &str) -> Result<Self, ProgramError> {
         let (module, info) = validated(source)?;
-        let compute = module.entry_points.iter().enumerate();
-        let compute = compute.filter(|(_, entry)| entry.stage == ShaderStage::Compute);
-        let entries = compute.map(|(number, _)| entry(&module, &info, number));
-        let entries = entries.collect::<Result<_, _>>()?;
+        let (mut entries, mut refused) = (Vec::new(), Vec::new());
+        for (number, one) in module.entry_points.iter().enumerate() {
+            if one.stage == ShaderStage::Compute {
+                match entry(&module, &info, number) {
+                    Ok(entry) => entries.push(entry),
+                    Err(error) => refused.push((one.name.clone(), error)),
+                }
+            }
+        }
         let overrides = module.overrides.iter().map(|(_, constant)| {
             let name = constant.name.clone().unwrap_or_default();
             let key = constant.id.map_or_else(|| name.clone(), |id| id.to_string());
             Override { key, name, has_default: constant.init.is_some() }
         });
-        Ok(Self { source: source.to_owned(), entries, overrides: overrides.collect() })
+        let (source, overrides) = (source.to_owned(), overrides.collect());
+        Ok(Self { source, entries, refused, overrides })
     }
 
     /// The text.
@@ -151,6 +163,18 @@ impl Program {
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name)
+    }
+
+    /// Why the entry point of that name cannot run; `None` where it can, or is none.
+    #[must_use]
+    pub fn refusal(&self, name: &str) -> Option<&ProgramError> {
+        self.refused.iter().find(|(own, _)| own == name).map(|(_, error)| error)
+    }
+
+    /// The names of its compute entry points, those that can run first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let entries = self.entries.iter().map(|entry| entry.name.as_str());
+        entries.chain(self.refused.iter().map(|(name, _)| name.as_str()))
     }
 }
 
@@ -220,7 +244,19 @@ fn entry(module: &Module, info: &ModuleInfo, number: usize) -> Result<Entry, Pro
         });
     }
     variables.sort_by_key(|variable| (variable.group, variable.binding));
-    Ok(Entry { name: entry.name.clone(), variables })
+    Ok(Entry { name: entry.name.clone(), variables, needs: needs(module, number) })
+}
+
+/// The names of the overridable constants that an entry point uses and that have no value.
+fn needs(module: &Module, number: usize) -> Vec<String> {
+    if module.overrides.iter().all(|(_, constant)| constant.init.is_some()) {
+        return Vec::new();
+    }
+    let mut alone = module.clone();
+    alone.entry_points = vec![module.entry_points[number].clone()];
+    compact(&mut alone, KeepUnused::No);
+    let without = alone.overrides.iter().filter(|(_, constant)| constant.init.is_none());
+    without.map(|(_, constant)| constant.name.clone().unwrap_or_default()).collect()
 }
 
 #[cfg(test)]

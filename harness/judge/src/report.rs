@@ -45,6 +45,8 @@ pub struct Report<'a> {
     pub notes: &'a [String],
     /// Why agreement is no pass: what was asked for and could not be judged.
     pub gaps: &'a [String],
+    /// What the verdict does not speak of, because nobody wanted it looked for: words of its line.
+    pub not_sought: Option<&'a str>,
 }
 
 impl<'a> Report<'a> {
@@ -55,14 +57,14 @@ impl<'a> Report<'a> {
         missing: &'a [Missing],
         files: &'a [Vec<String>],
     ) -> Self {
-        Self { reports, missing, files, about: &[], notes: &[], gaps: &[] }
+        Self { reports, missing, files, about: &[], notes: &[], gaps: &[], not_sought: None }
     }
 
     /// The report: the verdict first, the findings last.
     #[must_use]
     pub fn text(&self, detail: Detail) -> String {
-        let Self { reports, missing, files, about, notes, gaps } = *self;
-        let mut text = verdict_line(reports, missing, gaps);
+        let Self { reports, missing, files, about, notes, .. } = *self;
+        let mut text = self.verdict_line();
         let below = match detail {
             Detail::Verdict => None,
             Detail::Engines => Some((String::new(), left_out::grouped(reports, missing))),
@@ -81,31 +83,33 @@ impl<'a> Report<'a> {
         }
         text + &findings_text(reports, files)
     }
-}
 
-/// One line with the worst verdict, which is of what could be judged.
-fn verdict_line(reports: &[EngineReport], missing: &[Missing], gaps: &[String]) -> String {
-    let worst = EngineReport::worst(reports);
-    let in_part = worst == Verdict::Agree && !gaps.is_empty();
-    let verdict = format!("{worst}{}", if in_part { " on what could be judged" } else { "" });
-    let verdict = if interrupt::is_asked() { interrupt::until_then(&verdict) } else { verdict };
-    let runs: u64 = reports.iter().map(EngineReport::runs).sum();
-    let tallies = || reports.iter().flat_map(|r| r.rows.values()).map(|row| &row.tally);
-    let elements: u64 = tallies().map(Tally::elements).sum();
-    let zeros: u64 = tallies().map(|tally| tally.zeros).sum();
-    let given_up = reports.iter().filter(|r| r.given_up.is_some()).map(|r| r.id.as_str());
-    let lost = missing.iter().filter(|m| m.lost).map(|m| m.candidate.as_str());
-    let named = |what: &str, names: Vec<&str>| match names.is_empty() {
-        true => String::new(),
-        false => format!("; {what}: {}", names.join(", ")),
-    };
-    let without = named("given up", given_up.collect()) + &named("lost", lost.collect());
-    format!(
-        "{verdict}: {}, {}, {}{without}\n",
-        count(reports.len(), "engine"),
-        count(runs, "run"),
-        compared(elements, zeros)
-    )
+    /// One line with the worst verdict, which is of what could be judged.
+    fn verdict_line(&self) -> String {
+        let Self { reports, missing, gaps, not_sought, .. } = *self;
+        let worst = EngineReport::worst(reports);
+        let in_part = worst == Verdict::Agree && !gaps.is_empty();
+        let verdict = format!("{worst}{}", if in_part { " on what could be judged" } else { "" });
+        let verdict = if interrupt::is_asked() { interrupt::until_then(&verdict) } else { verdict };
+        let runs: u64 = reports.iter().map(EngineReport::runs).sum();
+        let tallies = || reports.iter().flat_map(|r| r.rows.values()).map(|row| &row.tally);
+        let elements: u64 = tallies().map(Tally::elements).sum();
+        let zeros: u64 = tallies().map(|tally| tally.zeros).sum();
+        let given_up = reports.iter().filter(|r| r.given_up.is_some()).map(|r| r.id.as_str());
+        let lost = missing.iter().filter(|m| m.lost).map(|m| m.candidate.as_str());
+        let named = |what: &str, names: Vec<&str>| match names.is_empty() {
+            true => String::new(),
+            false => format!("; {what}: {}", names.join(", ")),
+        };
+        let without = named("given up", given_up.collect()) + &named("lost", lost.collect());
+        let not_sought = not_sought.map_or_else(String::new, |what| format!("; {what}"));
+        format!(
+            "{verdict}: {}, {}, {}{without}{not_sought}\n",
+            count(reports.len(), "engine"),
+            count(runs, "run"),
+            compared(elements, zeros)
+        )
+    }
 }
 
 /// How many elements were compared.

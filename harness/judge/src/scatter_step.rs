@@ -7,11 +7,18 @@
 //! every reduction and threshold ([`crate::traffic`]) and what a case exercises of a kernel
 //! ([`crate::coverage`]).
 
+pub use splatcheck_gpu::reduction::Lanes;
 use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::{EngineError, Reduction};
 
-/// The most lanes that a warp may have: they are the bits of a u64.
-pub const MOST_LANES: u32 = u64::BITS;
+/// The most lanes that a warp may have.
+pub const MOST_LANES: u32 = Lanes::BITS;
+
+/// All lanes of a warp of so many, 1 to [`MOST_LANES`].
+#[must_use]
+pub fn all_lanes(lane_width: u32) -> Lanes {
+    Lanes::MAX >> (MOST_LANES - lane_width)
+}
 
 /// That warps may have so many lanes.
 ///
@@ -34,8 +41,8 @@ pub struct Destination {
     /// Where a workgroup that adds up on its own keeps this row's sum, counted over its whole walk:
     /// the pass which sends the sums has a thread for each slot.
     pub slot: u32,
-    /// The lanes, at least one: lane l is bit l.
-    pub lanes: u64,
+    /// The lanes, at least one.
+    pub lanes: Lanes,
 }
 
 /// The lanes of a warp by their rows, in the order of their lowest lanes; those whose row is none add
@@ -64,7 +71,7 @@ pub struct ScatterStep<'a> {
     /// Steps of the whole walk.
     pub length: u32,
     /// Lanes that have stopped: they add nothing here and at no later place.
-    pub stopped: u64,
+    pub stopped: Lanes,
     /// The lanes that add something, parted by their rows; no two parts have one row.
     pub destinations: &'a [Destination],
 }
@@ -78,13 +85,13 @@ pub fn keyed_steps(
     visit: &mut dyn FnMut(&ScatterStep<'_>),
 ) {
     let (width, first) = (lane_width as usize, workgroup as usize * WORKGROUP_SIZE as usize);
-    let all = u64::MAX >> (MOST_LANES - lane_width);
+    let all = all_lanes(lane_width);
     for warp in 0..WORKGROUP_SIZE / lane_width {
         let first = (first + warp as usize * width).min(keys.len());
         let keys = &keys[first..(first + width).min(keys.len())];
         let destinations = parted(keys, |key| key != none);
-        // A warp's elements are at most 64.
-        let lanes = u32::try_from(keys.len()).unwrap_or(MOST_LANES);
+        // A warp's elements are no more than its lanes.
+        let lanes = u32::try_from(keys.len()).unwrap_or(lane_width);
         let there = all.checked_shr(lane_width - lanes).unwrap_or(0);
         visit(&ScatterStep {
             per_lane: 1,
@@ -100,7 +107,7 @@ pub fn keyed_steps(
 /// The steps of a stage with some inputs, workgroup by workgroup: workgroups do not depend on each
 /// other and may be asked for in parallel.
 pub trait Scatter: Sync {
-    /// Lanes of a warp, a power of two up to 64.
+    /// Lanes of a warp, a power of two up to [`MOST_LANES`].
     fn lane_width(&self) -> u32;
 
     /// Rows of the output.

@@ -52,7 +52,7 @@ pub struct CoverageArgs {
     /// Measure these kernels only: a stage, an entry point or a file of gpu/kernels/ptx.tar.zst; repeatable
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
-    /// The emulator that runs the kernels: emulator, emulator-fast, or wgsl-emulator-4 to -64 for those in WGSL
+    /// The emulator that runs the kernels: emulator, emulator-fast, or wgsl-emulator-4 to -128 for those in WGSL
     /// [default: emulator and emulator-fast]
     #[arg(long, value_name = "ID")]
     pub engine: Option<Emulation>,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit::{CliError, Outcome};
+use crate::user_kernel::Observe;
 use crate::user_wgsl;
 use splatcheck_judge::engines::serve::{open_engine, serve_standard_streams};
 use splatcheck_judge::interrupt;
@@ -21,6 +22,9 @@ pub struct EngineArgs {
     /// What the program's bindings are
     #[arg(long, value_name = "FILE", requires = "wgsl")]
     pub manifest: Option<PathBuf>,
+    /// What is watched of the program
+    #[arg(long, value_name = "WHAT=off", requires = "wgsl")]
+    pub observe: Option<Observe>,
 }
 
 /// Serves standard input and output until the input ends.
@@ -30,8 +34,9 @@ pub struct EngineArgs {
 pub fn run(typed: EngineArgs) -> Result<Outcome, CliError> {
     interrupt::ignore();
     let adapter = typed.adapter.as_deref();
+    let observe = typed.observe.unwrap_or_default();
     let open = || match (&typed.wgsl, &typed.manifest) {
-        (Some(program), Some(manifest)) => user_wgsl::open(adapter, program, manifest),
+        (Some(program), Some(manifest)) => user_wgsl::open(adapter, program, manifest, observe),
         (None, _) | (_, None) => open_engine(adapter),
     };
     serve_standard_streams(open)

@@ -389,6 +389,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     };
     let heading = format!("{heading}{formulation}; chain oracle");
     let grouping = grouping(plan.kernel.has_formulations()).to_owned();
+    let not_sought = plan.kernel.observe.not_sought();
     let about: Vec<_> = [heading, grouping]
         .into_iter()
         .chain(plan.repeats.as_ref().map(expect::described))
@@ -397,10 +398,16 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let notes: Vec<_> =
         judged.others.into_iter().chain(outputs).chain(plan.subject.not_judged()).collect();
     let gaps = plan.subject.gaps();
-    let report =
-        Report { about: &about, notes: &notes, gaps: &gaps, ..Report::new(&reports, &[], &files) };
+    let report = Report {
+        about: &about,
+        notes: &notes,
+        gaps: &gaps,
+        not_sought: not_sought.as_deref(),
+        ..Report::new(&reports, &[], &files)
+    };
     out.write_all(report.text(plan.detail).as_bytes())?;
     let evidence = Evidence { gaps, ..Evidence::new(&reports, &[]) };
+    let about: Vec<_> = about.into_iter().chain(not_sought).collect();
     plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }
 

@@ -20,6 +20,7 @@ use super::wgsl::Started;
 use super::{paths, replay_trace};
 use crate::emulated::Recording;
 use crate::manifest::WgslKernel;
+use crate::user_kernel::Observe;
 use crate::user_wgsl::{self, UserWgsl};
 use splatcheck_emulator::WARP;
 use splatcheck_gpu::Stage;
@@ -198,8 +199,8 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
             case.views()
         )));
     }
-    if let Some(kernel) = wgsl {
-        return recorded.run_wgsl(kernel, case, (plan, &notes), out);
+    if let Some(program) = wgsl {
+        return recorded.run_wgsl(program, case, (plan, &notes), out);
     }
     let case = chained::as_noted(case, recorded.camera, &notes).map_err(bad)?;
     let recording = Recording::of_notes(&notes).map_err(bad)?;
@@ -212,6 +213,8 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);
     let (noted, parts) = (Noted::new(&notes)?, PartsArgs::of_notes(&notes)?);
+    let kernel = noted.as_ref().and_then(|noted| noted.kernel.as_ref());
+    let not_sought = kernel.and_then(|kernel| kernel.observe.not_sought());
     let contenders = recorded
         .engines(plan)?
         .iter()
@@ -227,12 +230,13 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let camera = recorded.camera;
     let reports = run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is))
         .map_err(CliError::of)?;
-    conclude_replay(&reports, (plan, &notes), out)
+    conclude_replay(&reports, not_sought, (plan, &notes), out)
 }
 
 /// Shows what came of it.
 fn conclude_replay(
     reports: &[EngineReport],
+    not_sought: Option<String>,
     (plan, notes): (&ReplayPlan, &Notes),
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
@@ -240,7 +244,8 @@ fn conclude_replay(
     let files: Vec<_> = reports.iter().map(|r| vec![file.clone(); r.findings.len()]).collect();
     let told = diagnosis(notes).map(|told| format!("when it was found: {told}"));
     let notes: Vec<_> = told.into_iter().collect();
-    let report = Report { notes: &notes, ..Report::new(reports, &[], &files) };
+    let not_sought = not_sought.as_deref();
+    let report = Report { notes: &notes, not_sought, ..Report::new(reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
     out.flush()?;
     conclude(&Evidence::new(reports, &[]))
@@ -298,13 +303,13 @@ impl Recorded {
         command.ran(&mut reports, &started)?;
         command.tell(&mut reports);
         writeln!(out, "{command}\n")?;
-        conclude_replay(&reports, recorded, out)
+        conclude_replay(&reports, None, recorded, out)
     }
 
     /// Makes the recorded run again with the user's program in WGSL that it was found with.
     fn run_wgsl(
         &self,
-        kernel: Arc<WgslKernel>,
+        (kernel, observe): (Arc<WgslKernel>, Observe),
         case: AnyCase,
         (plan, notes): (&ReplayPlan, &Notes),
         out: &mut dyn Write,
@@ -318,7 +323,7 @@ impl Recorded {
             )));
         }
         let no_files = |error| CliError::caused("no temporary folder", error);
-        let user = UserWgsl::new(kernel).map_err(no_files)?;
+        let user = UserWgsl::new(kernel, observe).map_err(no_files)?;
         let repeats = Noted::new(notes)?.map(|noted| noted.repeats);
         let start = |found| Started::new(&user, found, (Limits::default(), 1), repeats.as_ref());
         let mut engines = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
@@ -330,7 +335,7 @@ impl Recorded {
         let item = [(case, self.camera)].into_iter();
         let reports =
             run_campaign(item, contenders, Hooks::new(&as_it_is)).map_err(CliError::of)?;
-        conclude_replay(&reports, (plan, notes), out)
+        conclude_replay(&reports, observe.not_sought(), (plan, notes), out)
     }
 
     /// The one run that a trace was recorded of. A user's `own` kernel has the reduction that it was

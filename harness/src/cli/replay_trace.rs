@@ -32,6 +32,10 @@ pub(super) fn run(
         recording.emulation,
         recording.kept()
     )?;
+    let kernel = recording.kernel.as_ref();
+    if let Some(what) = kernel.and_then(|kernel| kernel.observe.not_sought()) {
+        writeln!(out, "  {what}")?;
+    }
     writeln!(out, "  program {}", recording.artifact)?;
     if program != recording.artifact {
         writeln!(out, "  CHANGED since it was recorded: now it is {program}")?;

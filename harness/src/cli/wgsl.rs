@@ -29,6 +29,7 @@ use super::schedule::ScheduleArgs;
 use super::trials::Trials;
 use super::{paths, provenance};
 use crate::manifest::WgslKernel;
+use crate::user_kernel::Observe;
 use crate::user_wgsl::{self, UserWgsl};
 use splatcheck_judge::campaign::EngineReport;
 use splatcheck_judge::engines::drivers::WGSL_EMULATOR;
@@ -54,6 +55,11 @@ pub struct WgslArgs {
     /// wgpu, and the emulator where there is none]
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
+    /// What ends a run on the emulator: with 'races=off' a data race does not, with 'bounds=off' an index beyond an
+    /// array or buffer does not: it is the array's last one, reads of a buffer a number that was never written, and
+    /// is not written there. With 'inputs=off' a changed input does not fail the run of any engine
+    #[arg(long, value_name = "WHAT=off")]
+    pub observe: Option<Observe>,
     /// What it is run on.
     #[command(flatten)]
     pub subject: SubjectArgs,
@@ -97,6 +103,8 @@ pub struct WgslPlan {
     kernel: Arc<WgslKernel>,
     engines: Vec<Found>,
     missing: Vec<Missing>,
+    /// What ends a run.
+    observe: Observe,
     subject: Subject,
     formulation: Asked,
     extra_roundings: Option<ExtraRoundings>,
@@ -175,6 +183,7 @@ impl WgslArgs {
             kernel,
             engines,
             missing,
+            observe: self.observe.unwrap_or_default(),
             subject,
             formulation,
             extra_roundings,
@@ -211,7 +220,7 @@ pub(super) fn read(file: &Path, manifest: &Path) -> Result<Arc<WgslKernel>, CliE
 pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let manifest = plan.kernel.manifest();
     let no_files = |error| CliError::caused("no temporary folder", error);
-    let user = UserWgsl::new(Arc::clone(&plan.kernel)).map_err(no_files)?;
+    let user = UserWgsl::new(Arc::clone(&plan.kernel), plan.observe).map_err(no_files)?;
     let start = |found| Started::new(&user, found, (plan.limits, plan.jobs), plan.repeats.as_ref());
     let reproducers = Reproducers::begin(&plan.out, "wgsl", plan.subject.reads())?;
     let mut engines = Vec::new();
@@ -243,15 +252,17 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let outputs = manifest.left_out_in_words();
     let notes: Vec<_> =
         judged.others.into_iter().chain(outputs).chain(plan.subject.not_judged()).collect();
-    let gaps = plan.subject.gaps();
+    let (gaps, not_sought) = (plan.subject.gaps(), plan.observe.not_sought());
     let report = Report {
         about: &about,
         notes: &notes,
         gaps: &gaps,
+        not_sought: not_sought.as_deref(),
         ..Report::new(&reports, &plan.missing, &files)
     };
     out.write_all(report.text(plan.detail).as_bytes())?;
     let evidence = Evidence { gaps, ..Evidence::new(&reports, &plan.missing) };
+    let about: Vec<_> = about.into_iter().chain(not_sought).collect();
     plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }
 

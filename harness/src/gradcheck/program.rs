@@ -157,9 +157,21 @@ impl Program {
         files: impl IntoIterator<Item = (&'t str, &'t str)>,
         others: impl IntoIterator<Item = (&'t str, &'t str)>,
     ) -> Result<Self, ProgramError> {
+        Self::watched(files, others, Observe::default())
+    }
+
+    /// The same with what is watched besides values.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn watched<'t>(
+        files: impl IntoIterator<Item = (&'t str, &'t str)>,
+        others: impl IntoIterator<Item = (&'t str, &'t str)>,
+        observe: Observe,
+    ) -> Result<Self, ProgramError> {
         let file = |(name, text): (&str, &str)| {
             if is_wgsl(name) {
-                return wgsl::files(name, text);
+                return wgsl::files(name, text, observe.bounds);
             }
             let name = name.to_owned();
             match Module::parse(text) {
@@ -181,13 +193,19 @@ impl Program {
         };
         let all = all.into_iter().zip(0..).map(numbered).collect();
         let limits = KernelLimits::default();
-        Ok(Self { files: all, named, observe: Observe::default(), time: limits.time })
+        Ok(Self { files: all, named, observe, time: limits.time })
     }
 
-    /// The same with what is watched besides values, and how long a launch may take, in processor time.
+    /// The same with how long a launch may take, in processor time.
     #[must_use]
-    pub fn watched(self, observe: Observe, time: Duration) -> Self {
-        Self { observe, time, ..self }
+    pub fn limited(self, time: Duration) -> Self {
+        Self { time, ..self }
+    }
+
+    /// What is watched besides values.
+    #[must_use]
+    pub fn observe(&self) -> Observe {
+        self.observe
     }
 
     /// Whether each file that was named has a kernel of these launches: what is named must be judged.

@@ -34,15 +34,16 @@ pub(super) fn is_wgsl(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wgsl"))
 }
 
-/// The entry points of a program. One that needs what the machine does not have is there with why.
-pub(super) fn files(name: &str, text: &str) -> Result<Vec<File>, ProgramError> {
+/// The entry points of a program, whose indices end a run beyond an array where `bounds` are watched. One that needs
+/// what the machine does not have is there with why.
+pub(super) fn files(name: &str, text: &str, bounds: bool) -> Result<Vec<File>, ProgramError> {
     let wrong = |why: String| ProgramError::Wgsl { file: name.to_owned(), why };
     let program = program::Program::parse(text).map_err(|error| wrong(error.to_string()))?;
     let own = Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let sources = [SourceFile { name: own, first: 1 }];
-    let file = |entry: &program::Entry| {
-        let target = Target { lanes: LANES, zeros: true, flush: false };
-        let (ptx, bindings) = match lower(text, &sources, &entry.name, &HashMap::new(), target) {
+    let file = |entry: &str| {
+        let target = Target { bounds, ..Target::of_user(LANES) };
+        let (ptx, bindings) = match lower(text, &sources, entry, &HashMap::new(), target) {
             Err(error) => (Err(error.to_string()), None),
             Ok(kernel) => {
                 let bindings = Bindings { bound: kernel.buffers, workgroup: kernel.workgroup };
@@ -50,7 +51,7 @@ pub(super) fn files(name: &str, text: &str) -> Result<Vec<File>, ProgramError> {
             }
         };
         let module = ptx.and_then(|text| Module::parse(&text).map_err(|error| error.to_string()));
-        Ok(File { name: name.to_owned(), module, entries: vec![entry.name.clone()], bindings })
+        Ok(File { name: name.to_owned(), module, entries: vec![entry.to_owned()], bindings })
     };
-    program.entries.iter().map(file).collect()
+    program.names().map(file).collect()
 }

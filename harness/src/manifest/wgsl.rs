@@ -69,8 +69,13 @@ impl WgslKernel {
     }
 
     /// Runs on the inputs of a job.
-    fn run(&self, machine: &mut WgslMachine, inputs: &Tensors) -> Result<Tensors, EngineError> {
-        self.planned(inputs, |plan| match machine {
+    fn run(
+        &self,
+        machine: &mut WgslMachine,
+        guard_inputs: bool,
+        inputs: &Tensors,
+    ) -> Result<Tensors, EngineError> {
+        self.planned(inputs, guard_inputs, |plan| match machine {
             WgslMachine::Wgpu(engine) => engine.run_foreign(&self.program, &plan.run),
             WgslMachine::Emulator(engine) => engine.run_wgsl(&self.program, &plan.run),
         })
@@ -81,10 +86,12 @@ impl WgslKernel {
         self.manifest.launches.first().map_or("", |launch| &launch.kernel)
     }
 
-    /// Runs what is planned for the inputs of a job; `run` gives the buffers that are read back.
+    /// Runs what is planned for the inputs of a job; `run` gives the buffers that are read back. With
+    /// `guard_inputs` those of inputs must be as they were.
     fn planned(
         &self,
         inputs: &Tensors,
+        guard_inputs: bool,
         run: impl FnOnce(&Plan<'_>) -> Result<Vec<Vec<u32>>, EngineError>,
     ) -> Result<Tensors, EngineError> {
         let symbols = self.manifest.symbols(inputs)?;
@@ -94,7 +101,7 @@ impl WgslKernel {
         for (words, (array, number)) in read.into_iter().zip(&plan.held) {
             if array.is_written() {
                 held.push((*array, words));
-            } else if words != plan.run.buffers[*number] {
+            } else if guard_inputs && words != plan.run.buffers[*number] {
                 let name = array.name();
                 return Err(EngineError::Refused(format!("the kernel changed its input {name}")));
             }
@@ -117,13 +124,15 @@ pub enum WgslMachine {
 pub struct WgslEngine {
     machine: WgslMachine,
     kernel: Arc<WgslKernel>,
+    /// Whether a run that changes an input fails.
+    guard_inputs: bool,
 }
 
 impl WgslEngine {
-    /// The engine with a program.
+    /// The engine with a program, of which a run that changes an input fails, if that is guarded.
     #[must_use]
-    pub fn new(machine: WgslMachine, kernel: Arc<WgslKernel>) -> Self {
-        Self { machine, kernel }
+    pub fn new(machine: WgslMachine, kernel: Arc<WgslKernel>, guard_inputs: bool) -> Self {
+        Self { machine, kernel, guard_inputs }
     }
 }
 
@@ -147,9 +156,9 @@ impl Engine for WgslEngine {
     /// An engine has all outputs of a stage: those that the kernel does not return are zeros, which nobody
     /// may compare.
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        let Self { machine, kernel } = self;
+        let Self { machine, kernel, guard_inputs } = self;
         let mut one = |job: &Work<'_>| -> Result<Tensors, EngineError> {
-            let mut outputs = kernel.run(machine, job.inputs)?;
+            let mut outputs = kernel.run(machine, *guard_inputs, job.inputs)?;
             let sizes = stage.sizes(job.inputs)?;
             for port in stage.spec().outputs {
                 if outputs.find(port.name).is_none() {

@@ -21,6 +21,7 @@ pub use shard::{NotAShard, Shard};
 
 use splatcheck_gpu::{Setting, Stage};
 use splatcheck_judge::campaign::{Chain, Finding, Policy, has_turn};
+use splatcheck_judge::scatter_step::check_lane_width;
 use splatcheck_judge::workload::{
     AnyCase, Case, CaseId, CaseTree, Draw, Frequency, Generator, Promise, Workload, views,
 };
@@ -41,7 +42,7 @@ pub enum AimError {
     #[error("no warp size or no setting")]
     Nothing,
     /// There are no such warps.
-    #[error("no warp has {width} lanes: expected 1, 2, 4, 8, 16, 32 or 64")]
+    #[error("no warp has {width} lanes: expected 1, 2, 4, 8, 16, 32, 64 or 128")]
     LaneWidth {
         /// The number of lanes.
         width: u32,
@@ -150,8 +151,7 @@ impl Plan {
         if lane_widths.is_empty() || settings == 0 {
             return Err(AimError::Nothing);
         }
-        let wrong = lane_widths.iter().find(|width| !width.is_power_of_two() || **width > 64);
-        if let Some(&width) = wrong {
+        if let Some(&width) = lane_widths.iter().find(|&&width| check_lane_width(width).is_err()) {
             return Err(AimError::LaneWidth { width });
         }
         Ok(Self { lane_widths, settings, ..self })
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn what_no_warp_has_is_refused() {
-        for (lane_widths, settings) in [(vec![], 1), (vec![4, 5], 1), (vec![128], 1), (vec![4], 0)]
+        for (lane_widths, settings) in [(vec![], 1), (vec![4, 5], 1), (vec![256], 1), (vec![4], 0)]
         {
             let plan = Plan::new(splat("inria"), 1, &[]).aimed(lane_widths.clone(), settings);
             assert!(plan.is_err(), "{lane_widths:?}, {settings}");

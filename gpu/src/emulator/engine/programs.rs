@@ -82,7 +82,7 @@ pub(super) fn lowered(
     if let Some(edit) = edit {
         source = edit.apply(&source);
     }
-    let target = Target { lanes, zeros: false, flush };
+    let target = Target { zeros: false, flush, ..Target::of_user(lanes) };
     lower(&source, &files, row.text.name, &HashMap::new(), target)
         .map_err(|error| failed(error.to_string()))
 }

@@ -55,7 +55,9 @@ impl EmulatorEngine {
         let entry = match self.entries.entry(key) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(place) => {
-                place.insert(entry(program, dispatch, (self.options.lane_width, flush))?)
+                let bounds = self.options.observers.bounds;
+                let target = Target { flush, bounds, ..Target::of_user(self.options.lane_width) };
+                place.insert(entry(program, dispatch, target)?)
             }
         };
         let bound = entry.bindings.as_deref().unwrap_or_default();
@@ -98,16 +100,16 @@ fn failed(dispatch: &ForeignDispatch<'_>, message: String) -> EngineError {
 fn entry(
     program: &program::Program,
     dispatch: &ForeignDispatch<'_>,
-    (lanes, flush): (u32, bool),
+    target: Target,
 ) -> Result<Program, EngineError> {
     let files = [SourceFile { name: FILE.to_owned(), first: 1 }];
     let constants: HashMap<String, f64> = dispatch.overrides.iter().cloned().collect();
-    let (name, target) = (&dispatch.entry.name, Target { lanes, zeros: true, flush });
+    let name = &dispatch.entry.name;
     let lowered = lower(program.source(), &files, name, &constants, target);
     let lowered = lowered.map_err(|error: LowerError| failed(dispatch, error.to_string()))?;
     let PtxKernel { ptx, buffers, workgroup } = lowered;
     let module = Module::parse(&ptx).map_err(|error| failed(dispatch, error.to_string()))?;
-    let module = on_machine(module, warp_of(lanes))?;
+    let module = on_machine(module, warp_of(target.lanes))?;
     Ok(Program { module, entry: name.clone(), bindings: Some(buffers), block: workgroup })
 }
 

@@ -21,7 +21,7 @@ fn scene(width: u32) -> Plan {
 /// One pixel has every setting at the widths that have most thresholds.
 #[test]
 fn the_emulator_is_exact_at_every_width() {
-    for (width, pixels) in [(4, 17), (8, 17), (16, 1), (32, 1), (64, 1)] {
+    for (width, pixels) in [(4, 17), (8, 17), (16, 1), (32, 1), (64, 1), (128, 1)] {
         let mut machine = machine(width);
         let forward = [17, 31, 1].map(|pixels| scene(pixels).raster());
         assert_forward(&mut machine, &forward, "the emulator");

@@ -2,7 +2,7 @@
 //!
 //! WGSL answers an index beyond an array with some element or none, and nobody learns of it. Here it ends
 //! the run: an index into an array of known length is compared with it, and a buffer is alone in its
-//! window of addresses.
+//! window of addresses. Where bounds are not watched, such an index is the last one's.
 
 use std::rc::Rc;
 
@@ -172,19 +172,25 @@ impl Lower<'_> {
             return Err("an index into a variable without an address".to_owned());
         };
         let elements = self.shapes.elements(&pointer.ty, memory.space.layout())?;
-        if let Some(count) = elements.count {
-            self.check_index(index, count);
-        }
+        let index = elements.count.map_or(index, |count| self.within(index, count));
         let base = self.address_of(memory, index, elements.stride);
         let root = Root::Memory(Memory { base, ..memory.clone() });
         Ok(Pointer { root, ty: elements.ty })
     }
 
-    /// Ends the run where an index is not below a count.
-    pub(super) fn check_index(&mut self, index: Scalar, count: u32) {
-        if self.known.checked.insert((index, count)) {
-            self.code.line(format_args!("trap.index.u32 {index}, {count}"));
+    /// An index below a count: one that is not ends the run, or is the last.
+    fn within(&mut self, index: Scalar, count: u32) -> Scalar {
+        if let Some(&within) = self.known.within.get(&(index, count)) {
+            return within;
         }
+        let within = if self.target.bounds {
+            self.code.line(format_args!("trap.index.u32 {index}, {count}"));
+            index
+        } else {
+            self.code.op("min.u32", &[index, Scalar::Bits(count.saturating_sub(1))])
+        };
+        self.known.within.insert((index, count), within);
+        within
     }
 
     /// The base of an element's address.
@@ -303,7 +309,7 @@ impl Lower<'_> {
             let value = all[part.first..part.first + each].into();
             return Ok(super::Evaluated::Value(value));
         }
-        self.check_index(number, count);
+        let number = self.within(number, count);
         let mut chosen: Vec<Scalar> = all[..each].to_vec();
         for element in 1..count {
             let here = self.code.test("setp.eq.u32", &[number, Scalar::Bits(element)]);

@@ -1,11 +1,11 @@
 //! What is known at a place of the program, so that it need not be computed again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::code::Scalar;
 
-/// Values that registers hold already, and indices that were found to be within bounds.
+/// Values that registers hold already.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     /// Of a variable's register, a register or number that has the same value.
@@ -14,8 +14,8 @@ pub(super) struct Known {
     pub(super) loads: HashMap<(String, u32), Scalar>,
     /// Base, index and stride of an address.
     pub(super) addresses: HashMap<(String, Scalar, u32), String>,
-    /// Indices below so many elements.
-    pub(super) checked: HashSet<(Scalar, u32)>,
+    /// Of an index and a count of elements, the index below it.
+    pub(super) within: HashMap<(Scalar, u32), Scalar>,
 }
 
 /// What both have.
@@ -34,7 +34,7 @@ impl Known {
             copies: common(&self.copies, &other.copies),
             loads: common(&self.loads, &other.loads),
             addresses: common(&self.addresses, &other.addresses),
-            checked: self.checked.intersection(&other.checked).copied().collect(),
+            within: common(&self.within, &other.within),
         }
     }
 

@@ -13,7 +13,7 @@ use splatcheck_emulator::{
 
 use super::{LowerError, SourceFile, Target, arguments, lower};
 
-const MACHINE: Target = Target { lanes: 32, zeros: true, flush: false };
+const MACHINE: Target = Target { lanes: 32, zeros: true, flush: false, bounds: true };
 
 /// The file that the programs of these tests are.
 fn files() -> [SourceFile; 1] {
@@ -40,7 +40,8 @@ fn run_on(
     let arguments = arguments(&kernel.buffers, &all, &memory);
     let launch =
         Launch { grid: [groups, 1, 1], block: kernel.workgroup, dynamic_shared: 0, arguments };
-    run(&module, "main", &launch, &mut memory, schedule, Observers::default())?;
+    let observers = Observers { bounds: target.bounds, ..Observers::default() };
+    run(&module, "main", &launch, &mut memory, schedule, observers)?;
     let read = |&buffer: &Buffer| memory.read(buffer).expect("it was uploaded");
     Ok(all.iter().map(|b| bytemuck::pod_collect_to_vec(&read(b))).collect())
 }

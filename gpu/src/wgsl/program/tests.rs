@@ -38,7 +38,9 @@ fn an_entry_point_has_the_buffers_that_it_uses_with_their_words() {
     let overrides: Vec<_> =
         program.overrides.iter().map(|one| (one.key.as_str(), one.has_default)).collect();
     assert_eq!(overrides, [("3", false), ("SCALE", true)], "by id, else by name");
-    assert_eq!(program.entry("other").expect("it is there").variables.len(), 2, "its own");
+    let other = program.entry("other").expect("it is there");
+    assert_eq!(other.variables.len(), 2, "its own");
+    assert_eq!((&*entry.needs, &*other.needs), (&["STEP".to_owned()][..], &[][..]), "its own too");
 }
 
 #[test]
@@ -52,10 +54,25 @@ fn what_is_no_program_says_where() {
                    @compute @workgroup_size(1) fn a() {\n  x[0] = 1u;\n}";
     let written = text(written);
     assert!(written.starts_with("line 3: "), "a buffer that may only be read: {written}");
-    let texture = text(
-        "@group(0) @binding(0) var t: texture_2d<f32>;\n@group(0) @binding(1) \
-         var<storage, read_write> x: array<f32>;\n@compute @workgroup_size(1) fn a() {\n \
-         x[0] = textureLoad(t, vec2u(0u), 0).x;\n}",
-    );
-    assert!(texture.contains("uses 't', which is a texture or a sampler"), "{texture}");
+}
+
+/// An entry point has what it reaches, and nothing else: another's texture, or one of its functions', is that
+/// one's own.
+#[test]
+fn an_entry_point_is_refused_alone() {
+    let source = "@group(0) @binding(0) var t: texture_2d<f32>;
+        @group(0) @binding(1) var<storage, read_write> x: array<f32>;
+        fn shade(at: u32) -> f32 { return textureLoad(t, vec2u(at), 0).x; }
+        @fragment fn paint() -> @location(0) vec4f { return vec4f(shade(1u)); }
+        @compute @workgroup_size(1) fn draw() { x[0] = shade(0u); }
+        @compute @workgroup_size(1) fn clear() { x[0] = 0.0; }";
+    let program = Program::parse(source).expect("it is WGSL");
+    let clear = program.entry("clear").expect("it uses a buffer alone");
+    assert_eq!(clear.variables.len(), 1, "and no texture");
+    assert_eq!((program.refusal("clear"), program.entry("draw")), (None, None), "apart");
+    let refusal = program.refusal("draw").expect("it cannot run").to_string();
+    let expected =
+        "entry point 'draw' uses 't', which is a texture or a sampler: only buffers can be bound";
+    assert_eq!(refusal, expected, "which, what");
+    assert_eq!(program.names().collect::<Vec<_>>(), ["clear", "draw"], "all of compute");
 }

@@ -5,7 +5,7 @@
 //! in a partial warp, for the lane without an element, which is the last; lanes in front of the group or
 //! between its lanes where nothing else is in the warp.
 
-use crate::scatter_step::{MOST_LANES, ScatterStep};
+use crate::scatter_step::{Lanes, MOST_LANES, ScatterStep, all_lanes};
 
 /// How many other groups a warp has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -108,7 +108,7 @@ impl KeyedCell {
 
 /// Calls `f` with the cells of a step of warps of that width.
 pub(super) fn for_each_cell(step: &ScatterStep<'_>, width: u32, mut f: impl FnMut(KeyedCell)) {
-    let all = u64::MAX >> (MOST_LANES - width);
+    let all = all_lanes(width);
     let contributing = step.destinations.iter().fold(0, |all, one| all | one.lanes);
     let (idle, partial) = (all & !contributing & !step.stopped != 0, step.stopped != 0);
     let others = match step.destinations.len() {
@@ -116,7 +116,7 @@ pub(super) fn for_each_cell(step: &ScatterStep<'_>, width: u32, mut f: impl FnMu
         2 => Others::One,
         _ => Others::Several,
     };
-    let mut cell = |lanes: u64| {
+    let mut cell = |lanes: Lanes| {
         let leader = lanes.trailing_zeros() % MOST_LANES;
         // From the leader on, a group without gaps is one less than a power of two.
         let aligned = lanes >> leader;
@@ -138,8 +138,7 @@ mod tests {
     /// The cells of a warp whose lanes have these rows, 9 for none; the last lanes have no element.
     fn met(rows: &[u32], width: u32) -> Vec<KeyedCell> {
         let destinations = parted(rows, |row| row != 9);
-        let all = u64::MAX >> (MOST_LANES - width);
-        let stopped = all & !((1_u64 << rows.len()) - 1);
+        let stopped = all_lanes(width) & !((1 << rows.len()) - 1);
         let (per_lane, warp, place, length) = (1, 0, 0, 1);
         let destinations = &destinations[..];
         let step = ScatterStep { per_lane, warp, place, length, stopped, destinations };
@@ -186,7 +185,7 @@ mod tests {
 
     #[test]
     fn indices_are_unique() {
-        for width in [4, 32, 64] {
+        for width in [4, 32, 64, 128] {
             let all: Vec<_> = KeyedCell::reachable(width).collect();
             let indices: BTreeSet<_> = all.iter().map(|cell| cell.index(width)).collect();
             assert_eq!(indices.len(), all.len(), "two cells share a bit at width {width}");

@@ -113,7 +113,7 @@ type IsOne = fn(&Found) -> bool;
 const CLASSES: [(&str, IsOne); 2] =
     [("the WGSL kernels", Found::runs_wgsl), ("the CUDA kernels", |found| !found.runs_wgsl())];
 /// The lanes of the subgroups in which WGSL's kernels are judged on the emulator, where no engine is named. Those of
-/// 64 lanes take ten times as long as those of 32.
+/// 64 lanes take up to five times as long as those of 32.
 const BESIDE_LANES: [u32; 2] = [32, 8];
 /// Reasons that are named where a class has no engine.
 const REASONS: usize = 3;

@@ -170,9 +170,8 @@ impl Emulation {
     /// The most launches of a run.
     pub const MOST_LAUNCHES: u32 = 99;
 
-    /// The lanes that a subgroup of WGSL may have on it. The emulator has 128 too, but the judge's sets of lanes
-    /// ([`MOST_LANES`](crate::scatter_step::MOST_LANES)) do not.
-    pub const WGSL_LANES: [u32; 5] = [4, 8, 16, 32, 64];
+    /// The lanes that a subgroup of WGSL may have on it: those that WebGPU allows.
+    pub const WGSL_LANES: [u32; 6] = [4, 8, 16, 32, 64, 128];
 
     /// The family of its engine: `emulator`, `emulator-fast`, or `wgsl-emulator-` and a number of lanes.
     #[must_use]

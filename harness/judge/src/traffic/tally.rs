@@ -164,11 +164,13 @@ impl Slots {
     fn count_passes(&self, lane_width: u32, passes: &mut [u64]) {
         // A pass of the CUDA kernels ends with a batch of this size, which all warp sizes divide.
         const { assert!(WORKGROUP_SIZE.is_multiple_of(u64::BITS), "batches end at words' borders") };
-        for &word in &self.0 {
+        let words_of_warp = (lane_width / u64::BITS).max(1);
+        let all = u64::MAX >> u64::BITS.saturating_sub(lane_width);
+        for words in self.0.chunks(words_of_warp as usize) {
             for first in (0..u64::BITS).step_by(lane_width as usize) {
-                let lanes = word >> first & u64::MAX >> (u64::BITS - lane_width);
+                let lanes: u32 = words.iter().map(|word| (word >> first & all).count_ones()).sum();
                 if lanes != 0 {
-                    passes[lanes.count_ones() as usize] += 1;
+                    passes[lanes as usize] += 1;
                 }
             }
         }

@@ -33,7 +33,7 @@ pub struct Generator {
 /// What a case is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draw {
-    /// The warp size whose warps are aimed at, a power of two up to 64.
+    /// The warp size whose warps are aimed at, a power of two up to 128.
     pub lane_width: u32,
     /// How often the generator was used before: which of its kinds of cases comes.
     pub turn: u64,

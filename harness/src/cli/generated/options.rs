@@ -34,7 +34,7 @@ pub struct GeneratedPlan {
 /// The lanes of `--engine wgsl-emulator-LANES`; none for the kernels in CUDA on the emulator.
 fn wgsl_lanes(engines: &[String]) -> Result<Option<u32>, CliError> {
     let refused = |found: &str| {
-        let known = "emulator (CUDA), or wgsl-emulator-4, -8, -16, -32 or -64";
+        let known = "emulator (CUDA), or wgsl-emulator-4, -8, -16, -32, -64 or -128";
         CliError::new(format!(
             "--engine {found}: --generate runs on one emulator: expected {known}"
         ))

@@ -113,6 +113,8 @@ pub struct Ran {
     pub conventions: Conventions,
     /// Whether Ctrl-C came before all cases were run.
     pub interrupted: bool,
+    /// What the verdict does not speak of, because nobody wanted it looked for.
+    pub not_sought: Option<String>,
     /// The arrays of all cases, added up.
     arrays: BTreeMap<String, Judged>,
     /// How many cases were not run, since a kernel did not end in one before.
@@ -168,6 +170,7 @@ impl Asked {
             swept: Swept::default(),
             conventions: self.manifest.conventions.clone(),
             interrupted: false,
+            not_sought: programs.iter().find_map(|program| program.observe().not_sought()),
             arrays: BTreeMap::new(),
             left_out: 0,
             failing: Vec::new(),

@@ -20,6 +20,7 @@ pub(super) fn write(plan: &Plan, ran: &Ran) -> Result<(), CliError> {
         let run = Provenance {
             subject: subject(plan),
             seed: Some(plan.seed),
+            about: ran.not_sought.iter().cloned().collect(),
             not_judged: ran.not_judged().into_iter().collect(),
             ..Provenance::default()
         };
@@ -38,6 +39,9 @@ pub(super) fn subject(plan: &Plan) -> String {
 /// A suite with a test case for each array.
 fn junit(plan: &Plan, ran: &Ran) -> String {
     let mut suite = TestSuite::new(subject(plan));
+    if let Some(what) = &ran.not_sought {
+        suite.set_system_out(what);
+    }
     for judged in ran.arrays().values() {
         let mut case = TestCase::new(judged.name.clone(), status(ran, judged));
         case.set_classname(subject(plan));

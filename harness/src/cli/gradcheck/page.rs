@@ -39,6 +39,7 @@ fn html_of(plan: &Plan, ran: &Ran, again: &[String]) -> String {
                 " compared, seed " (plan.seed)
             }
             @if let Some(why) = ran.not_judged() { p { (why) } }
+            @if let Some(what) = &ran.not_sought { p { (what) } }
         }
         @if let Some(found) = &ran.found { (finding(plan, ran, found, again)) }
         h2 { "Arrays" }

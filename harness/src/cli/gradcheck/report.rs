@@ -83,9 +83,11 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
     let mut text =
         format!("{head} {runs}, {compared} {what} compared, {zeros} of them zero on both sides");
     text += &match arrays.values().map(|judged| judged.by_value).sum::<usize>() {
-        0 => "\n".to_owned(),
-        whole => format!(", {whole} whole numbers by value, the others by their mathematics\n"),
+        0 => String::new(),
+        whole => format!(", {whole} whole numbers by value, the others by their mathematics"),
     };
+    text += &ran.not_sought.as_ref().map_or_else(String::new, |what| format!("; {what}"));
+    text.push('\n');
     if let Some(found) = found {
         text += &finding(*question, found, again);
         for line in swept.lines() {

@@ -83,8 +83,16 @@ pub enum WgslBindError {
         known: Vec<String>,
     },
     /// A constant without a value.
-    #[error("the override {0} has no value in the program: give it in [overrides]")]
-    OverrideMissing(String),
+    #[error(
+        "entry point '{entry}' uses the override {name}, which has no value in the program: give it in \
+         overrides"
+    )]
+    OverrideMissing {
+        /// The entry point.
+        entry: String,
+        /// The constant.
+        name: String,
+    },
 }
 
 /// Why a binding is not what its variable is.
@@ -193,12 +201,16 @@ pub(super) fn check(manifest: &Manifest, program: &Program) -> Result<(), WgslBi
         let missing = || WgslBindError::NoEntry {
             line: launch.line,
             kernel: launch.kernel.clone(),
-            names: program.entries.iter().map(|entry| entry.name.clone()).collect(),
+            names: program.names().map(str::to_owned).collect(),
         };
+        if let Some(refusal) = program.refusal(&launch.kernel) {
+            return Err(refusal.clone().into());
+        }
         let entry = program.entry(&launch.kernel).ok_or_else(missing)?;
         bindings(launch, entry)?;
+        overrides(launch, entry, &program.overrides)?;
     }
-    overrides(manifest, program)
+    Ok(())
 }
 
 fn bindings(launch: &Launch, entry: &Entry) -> Result<(), WgslBindError> {
@@ -269,25 +281,25 @@ pub(super) fn unfit_at(parameter: &Parameter, variable: &Variable, unfit: Unfit)
     }
 }
 
-/// Whether constants are the program's, and each without a value in the program has one somewhere: which
-/// entry points use it, the device says.
-fn overrides(manifest: &Manifest, program: &Program) -> Result<(), WgslBindError> {
-    let given: Vec<&String> = manifest
-        .launches
-        .iter()
-        .flat_map(|launch| &launch.overrides)
-        .map(|(name, _)| name)
-        .collect();
-    let known = |name: &str| program.overrides.iter().any(|one| one.is_called(name));
-    if let Some(name) = given.iter().find(|name| !known(name)) {
-        let known = program.overrides.iter().map(|one| one.name.clone()).collect();
-        return Err(WgslBindError::NoOverride { name: (*name).clone(), known });
+/// Whether a launch's constants are the program's, and each that its entry point needs is there.
+fn overrides(launch: &Launch, entry: &Entry, all: &[Override]) -> Result<(), WgslBindError> {
+    let called = |name: &str| all.iter().find(|one| one.is_called(name));
+    for (name, _) in &launch.overrides {
+        if called(name).is_none() {
+            let known = all.iter().map(|one| one.name.clone()).collect();
+            return Err(WgslBindError::NoOverride { name: name.clone(), known });
+        }
     }
-    let missing =
-        |one: &&Override| !one.has_default && !given.iter().any(|name| one.is_called(name));
-    match program.overrides.iter().find(missing) {
+    let given = |needed: &&String| {
+        let mut given = launch.overrides.iter().filter_map(|(name, _)| called(name));
+        given.any(|one| one.name == **needed)
+    };
+    match entry.needs.iter().find(|needed| !given(needed)) {
         None => Ok(()),
-        Some(one) => Err(WgslBindError::OverrideMissing(one.name.clone())),
+        Some(name) => {
+            let (entry, name) = (entry.name.clone(), name.clone());
+            Err(WgslBindError::OverrideMissing { entry, name })
+        }
     }
 }
 

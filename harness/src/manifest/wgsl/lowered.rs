@@ -42,8 +42,7 @@ impl LoweredWgsl {
         let overrides = overrides(kernel, inputs)?;
         let constants: HashMap<String, f64> = overrides.iter().cloned().collect();
         let files = [SourceFile { name: file.to_owned(), first: 1 }];
-        let target = Target { lanes, zeros: true, flush: false };
-        let text = lower(kernel.source(), &files, &entry, &constants, target);
+        let text = lower(kernel.source(), &files, &entry, &constants, Target::of_user(lanes));
         let text = text.map_err(|error| failed(error.to_string()))?;
         let module = machine(&text.ptx, lanes).map_err(failed)?;
         Ok(Self { kernel: Arc::clone(kernel), entry, lanes, overrides, text, module })
@@ -97,7 +96,7 @@ impl ForeignProgram for LoweredWgsl {
         device: &mut ForeignDevice<'_>,
         inputs: &Tensors,
     ) -> Result<Tensors, EngineError> {
-        self.kernel.planned(inputs, |plan| {
+        self.kernel.planned(inputs, true, |plan| {
             let upload = |words: &Vec<u32>| device.upload(bytemuck::cast_slice(words));
             let buffers: Vec<_> = plan.run.buffers.iter().map(upload).collect();
             for dispatch in &plan.run.dispatches {

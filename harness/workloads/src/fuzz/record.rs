@@ -336,7 +336,7 @@ pub enum RecordError {
         findings: usize,
     },
     /// An engine with warps that there are not.
-    #[error("engine {engine}: warp size {width}, expected 1 to 64")]
+    #[error("engine {engine}: warp size {width}, expected 1 to {}", MOST_LANES)]
     LaneWidth {
         /// The engine.
         engine: String,

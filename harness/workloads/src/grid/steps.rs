@@ -62,7 +62,7 @@ impl<'a> Steps<'a> {
     /// The steps of points `[N,d]`.
     ///
     /// # Errors
-    /// [`EngineError::Input`] for a warp size that is no power of two up to 64.
+    /// [`EngineError::Input`] for a warp size that is no power of two up to 128.
     pub(super) fn new(
         grid: &'a Grid,
         positions: &[f32],

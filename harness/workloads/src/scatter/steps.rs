@@ -17,7 +17,7 @@ pub(super) struct Steps<'a> {
 
 impl<'a> Steps<'a> {
     /// # Errors
-    /// [`EngineError::Input`] for a warp size that is no power of two up to 64.
+    /// [`EngineError::Input`] for a warp size that is no power of two up to 128.
     pub(super) fn new(numbers: &'a Numbers, lane_width: u32) -> Result<Self, EngineError> {
         Ok(Self { numbers, lane_width: check_lane_width(lane_width)? })
     }

@@ -20,17 +20,19 @@ use splatcheck_reference::splat::pair::sigma;
 
 use crate::splat::stage::RasterStage;
 use splatcheck_judge::scatter_step::{
-    Destination, MOST_LANES, Scatter, ScatterStep, check_lane_width,
+    Destination, Lanes, Scatter, ScatterStep, all_lanes, check_lane_width,
 };
 
 /// Threads of a tile.
 const THREADS: usize = WORKGROUP_SIZE as usize;
-const WORDS: usize = THREADS / MOST_LANES as usize;
+/// Threads of a word of [`Threads`].
+const BITS: u32 = u64::BITS;
+const WORDS: usize = THREADS / BITS as usize;
 
-/// A set of a tile's threads.
+/// A set of a tile's threads. Words of 64 bits are gone through faster than those of [`Lanes`].
 type Threads = [u64; WORDS];
 
-/// One warp at one position of its tile's list. Lane l is bit l of the masks, which are disjoint; a
+/// One warp at one position of its tile's list. The sets of lanes are disjoint; a
 /// lane in none of them skips the pair because its power is above 0 or its alpha below `alpha_min`, at
 /// all of its pixels that the walk has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +52,11 @@ pub struct Step {
     /// The Gaussian.
     pub gaussian: u32,
     /// Lanes that contribute.
-    pub contributing: u64,
+    pub contributing: Lanes,
     /// Lanes whose pixels stopped in front of this position (or have no contributor).
-    pub stopped: u64,
-    /// Lanes whose pixels lie outside the image.
-    pub outside: u64,
+    pub stopped: Lanes,
+    /// Lanes whose pixels lie outside the image, and those that the tile has no thread for.
+    pub outside: Lanes,
 }
 
 /// Calls `f` with every step of the standard formulation whose lanes have one pixel: tile by tile, each
@@ -88,7 +90,7 @@ impl<'a> Contributions<'a> {
     ///
     /// # Errors
     /// [`EngineError::Input`] for a stage that contradicts itself, and for a warp size that is no
-    /// power of two up to 64.
+    /// power of two up to [`BITS`](splatcheck_judge::scatter_step::MOST_LANES).
     pub fn new(stage: &'a RasterStage, lane_width: u32) -> Result<Self, EngineError> {
         let inputs = &stage.inputs;
         RASTERIZE_BACKWARD.check_inputs(&inputs.tensors().map_err(TensorError::from)?)?;
@@ -141,7 +143,7 @@ impl<'a> Contributions<'a> {
                 for warp in 0..self.warps(per_lane) {
                     let [contributing, reached, inside] =
                         [&visible, &reached, &inside].map(|set| self.lanes(set, warp));
-                    let all = u64::MAX >> (MOST_LANES - self.lane_width);
+                    let all = all_lanes(self.lane_width);
                     let (stopped, outside) = (inside & !reached, all & !inside);
                     f(&Step {
                         per_lane,
@@ -162,14 +164,18 @@ impl<'a> Contributions<'a> {
 
     /// Warps of a tile.
     fn warps(&self, per_lane: u32) -> u32 {
-        WORKGROUP_SIZE / per_lane / self.lane_width
+        (WORKGROUP_SIZE / per_lane).div_ceil(self.lane_width)
     }
 
     /// The threads of one warp.
-    fn lanes(&self, threads: &Threads, warp: u32) -> u64 {
+    fn lanes(&self, threads: &Threads, warp: u32) -> Lanes {
         let first = warp * self.lane_width;
-        let word = threads[(first / MOST_LANES) as usize];
-        word >> (first % MOST_LANES) & u64::MAX >> (MOST_LANES - self.lane_width)
+        let word = (first / BITS) as usize;
+        if self.lane_width <= BITS {
+            let lanes = threads[word] >> (first % BITS) & u64::MAX >> (BITS - self.lane_width);
+            return Lanes::from(lanes);
+        }
+        Lanes::from(threads[word]) | Lanes::from(threads[word + 1]) << BITS
     }
 
     /// The threads among `reached` to whose pixels the Gaussian contributes.
@@ -186,7 +192,7 @@ impl<'a> Contributions<'a> {
             let (mut rest, mut visible) = (near[word] & reached[word], 0);
             while rest != 0 {
                 let bit = rest & rest.wrapping_neg();
-                let power = -sigmas[word * MOST_LANES as usize + rest.trailing_zeros() as usize];
+                let power = -sigmas[word * BITS as usize + rest.trailing_zeros() as usize];
                 let unclamped = opacity * Arith::exp(power);
                 let clamped = constants.alpha_max < unclamped;
                 let alpha = if clamped { constants.alpha_max } else { unclamped };
@@ -263,8 +269,8 @@ fn reach(opacity: f64, alpha_min: f64) -> f32 {
 fn threads(is: impl Fn(usize) -> bool) -> Threads {
     let mut all = Threads::default();
     for (word, bits) in all.iter_mut().enumerate() {
-        for bit in 0..MOST_LANES as usize {
-            *bits |= u64::from(is(word * MOST_LANES as usize + bit)) << bit;
+        for bit in 0..BITS as usize {
+            *bits |= u64::from(is(word * BITS as usize + bit)) << bit;
         }
     }
     all
@@ -279,8 +285,8 @@ fn lanes_with(threads: &Threads, per_lane: u32) -> Threads {
     for (word, &bits) in (0..).zip(threads) {
         let mut rest = bits;
         while rest != 0 {
-            let lane = (word * MOST_LANES + rest.trailing_zeros()) / per_lane;
-            lanes[(lane / MOST_LANES) as usize] |= 1 << (lane % MOST_LANES);
+            let lane = (word * BITS + rest.trailing_zeros()) / per_lane;
+            lanes[(lane / BITS) as usize] |= 1 << (lane % BITS);
             rest &= rest - 1;
         }
     }

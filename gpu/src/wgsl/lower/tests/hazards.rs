@@ -60,6 +60,37 @@ fn indices_beyond_an_array() {
     assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "a negative index: {fault}");
 }
 
+/// Where bounds are not watched WGSL's own rule holds: an index beyond an array is one of its elements, here the
+/// last. A buffer has no last element that a program may count on: what it reads there was never written.
+#[test]
+fn indices_beyond_an_array_that_nobody_watches() {
+    let forgiving = Target { bounds: false, ..MACHINE };
+    let results = |source: &str| {
+        let source =
+            format!("@group(0) @binding(0) var<storage, read_write> data: array<u32>;\n{source}");
+        let all = run_on(&source, &[vec![9; 32]], (1, forgiving), &Schedule::lockstep());
+        all.unwrap_or_else(|error| panic!("{source}: {error}")).remove(0)
+    };
+    let clamped: Vec<u32> = (0..32).map(|lane| 5 + lane.min(2)).collect();
+    for body in [
+        "var all = array<u32, 3>(5u, 6u, 7u);\ndata[lane] = all[lane];",
+        "data[lane] = vec3u(5u, 6u, 7u)[lane];",
+        "if lane < 3u { rows[lane] = 5u + lane; }\nworkgroupBarrier();\ndata[lane] = rows[lane];",
+    ] {
+        let source = format!("var<workgroup> rows: array<u32, 3>;\n{}", main(32, body));
+        assert_eq!(results(&source), clamped, "{body}");
+    }
+    let mut lost = vec![9];
+    lost.resize(32, 1);
+    assert_eq!(results(&main(32, "data[lane + 1u] = 1u;")), lost, "the last is not there");
+    let chosen = "let all = select(4u, data[lane - 1u], lane != 0u);\nworkgroupBarrier();\ndata[lane] = all;";
+    let mut expected = vec![9; 32];
+    expected[0] = 4;
+    assert_eq!(results(&main(32, chosen)), expected, "read, and not used");
+    let fault = misuse(&main(32, "data[lane] = data[lane + 32u];"), 32, forgiving);
+    assert!(matches!(fault.kind, FaultKind::PoisonOutput { .. }), "read, and used: {fault}");
+}
+
 #[test]
 fn races_in_workgroup_memory() {
     let source = "var<workgroup> row: array<u32, 64>;\n".to_owned()

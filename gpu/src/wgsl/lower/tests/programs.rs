@@ -185,6 +185,24 @@ fn what_is_left_out_is_refused_with_its_place() {
     assert!(matches!(error, LowerError::Program(_)), "{error}");
 }
 
+/// What the chosen entry point does not reach may need anything.
+#[test]
+fn what_is_not_reached_is_not_refused() {
+    let source = "enable f16;
+        override unset: u32;
+        @group(0) @binding(0) var<storage, read_write> data: array<u32>;
+        @group(0) @binding(1) var image: texture_2d<f32>;
+        var<workgroup> halves: array<f16, 4>;
+        fn half(at: u32) -> f16 { return f16(textureLoad(image, vec2<u32>(at), 0).x); }
+        @compute @workgroup_size(unset) fn shade() { halves[0] = half(unset); data[0] = u32(halves[0]); }
+        @compute @workgroup_size(1) fn main() { data[0] += 1u; }";
+    let all = run_on(source, &[vec![4]], (1, MACHINE), &Schedule::lockstep());
+    assert_eq!(all.expect("it needs nothing"), [[5]], "the entry point alone");
+    let set = HashMap::from([("unset".to_owned(), 4.0)]);
+    let error = lower(source, &files(), "shade", &set, MACHINE).expect_err("a texture");
+    assert!(matches!(error, LowerError::Refused { .. }), "{error}");
+}
+
 #[test]
 fn a_line_of_several_files_is_of_its_own() {
     let files = ["one.wgsl", "two.wgsl"].into_iter().zip([1, 3]);

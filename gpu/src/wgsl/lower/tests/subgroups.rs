@@ -23,7 +23,7 @@ fn lanes(expression: &str, threads: u32, lanes: u32, schedule: &Schedule) -> Vec
         }}"
     );
     let out = vec![vec![0; threads as usize]];
-    let target = Target { lanes, zeros: true, flush: false };
+    let target = Target::of_user(lanes);
     let all = run_on(&source, &out, (1, target), schedule);
     all.unwrap_or_else(|error| panic!("{expression}, {lanes} lanes: {error}")).remove(0)
 }

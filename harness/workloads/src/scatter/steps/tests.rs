@@ -8,7 +8,7 @@ use splatcheck_emulator::Report;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Engine, Setting, Work};
-use splatcheck_judge::scatter_step::Destination;
+use splatcheck_judge::scatter_step::{Destination, Lanes};
 use splatcheck_judge::traffic::{Counts, Traffic};
 
 fn numbers(keys: &[u32], width: usize) -> Numbers {
@@ -21,7 +21,7 @@ fn numbers(keys: &[u32], width: usize) -> Numbers {
 }
 
 /// The steps of a workgroup that any lane takes part in: warp, lanes that stopped, destinations.
-fn steps(numbers: &Numbers, workgroup: u32) -> Vec<(u32, u64, Vec<Destination>)> {
+fn steps(numbers: &Numbers, workgroup: u32) -> Vec<(u32, Lanes, Vec<Destination>)> {
     let steps = Steps::new(numbers, 4).expect("a width that there is");
     let mut met = Vec::new();
     steps.workgroup(workgroup, &mut |step| {
@@ -50,14 +50,14 @@ fn lanes_are_parted_by_their_keys() {
 
 #[test]
 fn widths_that_no_warp_has_are_refused() {
-    for width in [0, 3, 128] {
+    for width in [0, 3, 256] {
         let error = Steps::new(&numbers(&[], 1), width).expect_err("no warp has it").to_string();
-        assert!(error.contains("expected a power of two up to 64"), "{width}: {error}");
+        assert!(error.contains("expected a power of two up to 128"), "{width}: {error}");
     }
     let none = numbers(&[], 1);
-    let empty = Steps::new(&none, 64).expect("a width that there is");
+    let empty = Steps::new(&none, 128).expect("a width that there is");
     assert_eq!(empty.workgroups(), 1, "a launch has a workgroup");
-    empty.workgroup(0, &mut |step| assert_eq!(step.stopped, u64::MAX, "no lane has an element"));
+    empty.workgroup(0, &mut |step| assert_eq!(step.stopped, Lanes::MAX, "no lane has an element"));
 }
 
 /// The settings that a case is run with: every reduction, at one threshold, those of a sweep or all.

@@ -10,6 +10,7 @@ use crate::splat::stage::{Judged, RasterStage};
 use splatcheck_gpu::reduction::{InRegisters, LaneHas, WORKGROUP_SIZE};
 use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_judge::diagnosis::Hypothesis;
+use splatcheck_judge::scatter_step::Lanes;
 use splatcheck_judge::workload::FailedRun;
 use splatcheck_reference::splat::formulated::Omitted;
 use std::rc::Rc;
@@ -20,35 +21,35 @@ pub(super) struct Warp {
     /// In its workgroup.
     pub(super) number: u32,
     /// Lanes that contribute.
-    pub(super) lanes: u64,
+    pub(super) lanes: Lanes,
     pub(super) width: u32,
     /// Whether it adds up its lanes.
     pub(super) adds_up: bool,
 }
 
 impl Warp {
-    fn lowest(self) -> u64 {
+    fn lowest(self) -> Lanes {
         self.lanes & self.lanes.wrapping_neg()
     }
 
-    fn highest(self) -> u64 {
+    fn highest(self) -> Lanes {
         self.lanes.checked_ilog2().map_or(0, |lane| 1 << lane)
     }
 
     /// These lanes where it adds up; else none.
-    fn lost(self, lanes: u64) -> u64 {
+    fn lost(self, lanes: Lanes) -> Lanes {
         if self.adds_up { self.lanes & lanes } else { 0 }
     }
 
-    fn upper_half(self) -> u64 {
-        u64::MAX << (self.width / 2)
+    fn upper_half(self) -> Lanes {
+        Lanes::MAX << (self.width / 2)
     }
 }
 
 /// Which of a warp's lanes are lost.
-pub(super) type Lost = Box<dyn Fn(Warp) -> u64>;
+pub(super) type Lost = Box<dyn Fn(Warp) -> Lanes>;
 
-/// Entries of a case's lists up to which its steps are kept: eight or more warps at each, 64 bytes a step.
+/// Entries of a case's lists up to which its steps are kept: two or more warps at each, 80 bytes a step.
 const MOST_ENTRIES: usize = 1 << 18;
 
 /// What the rules are about, computed when a first one asks.
@@ -83,7 +84,7 @@ impl Steps<'_> {
         })
     }
 
-    fn adds_up(&self, lanes: u64) -> bool {
+    fn adds_up(&self, lanes: Lanes) -> bool {
         let Setting { reduction, threshold } = self.reduction;
         !reduction.has_threshold()
             || reduction.row().in_registers == InRegisters::Nothing
@@ -116,7 +117,7 @@ impl Steps<'_> {
 
 /// Faults of the addition of a warp's lanes.
 pub(super) fn of_addition(width: u32) -> Vec<(String, Lost)> {
-    let fault = |words: &str, lost: fn(Warp) -> u64| (words.to_owned(), Box::new(lost) as Lost);
+    let fault = |words: &str, lost: fn(Warp) -> Lanes| (words.to_owned(), Box::new(lost) as Lost);
     let last = width - 1;
     vec![
         (
@@ -145,7 +146,7 @@ pub(super) fn of_addition(width: u32) -> Vec<(String, Lost)> {
         fault(
             "a warp's sum is lost where its lane 0 does not contribute: lane 0 sends it, and only if it \
              has a part in it",
-            |w| if w.lanes & 1 == 0 { w.lost(u64::MAX) } else { 0 },
+            |w| if w.lanes & 1 == 0 { w.lost(Lanes::MAX) } else { 0 },
         ),
         fault(
             "the lowest contributing lane of each warp is left out where that is not lane 0, as where \
@@ -160,7 +161,7 @@ pub(super) fn of_addition(width: u32) -> Vec<(String, Lost)> {
         ),
         fault("the lower half of each warp's lanes is left out", |w| w.lost(!w.upper_half())),
         fault("warps below the threshold send nothing", |w| if w.adds_up { 0 } else { w.lanes }),
-        fault("warps from the threshold on send nothing", |w| w.lost(u64::MAX)),
+        fault("warps from the threshold on send nothing", |w| w.lost(Lanes::MAX)),
         fault(
             "only the first warp of each tile counts",
             |w| if w.number > 0 { w.lanes } else { 0 },
@@ -202,7 +203,7 @@ pub(super) fn hypotheses(
     let atomic = Setting { reduction: Reduction::BASELINE, threshold: 0 };
     let (width, steps) = (run.lane_width, std::cell::OnceCell::new());
     let steps = Steps { stage, reduction: run.setting.unwrap_or(atomic), width, steps };
-    let warps = (WORKGROUP_SIZE / steps.per_lane()).checked_div(width).unwrap_or(0);
+    let warps = (WORKGROUP_SIZE / steps.per_lane()).div_ceil(width.max(1));
     let steps = Rc::new(steps);
     let too_large = stage.inputs.raster.flatten_ids.len() > MOST_ENTRIES;
     let hypothesis = move |(words, lost): (String, Lost)| {

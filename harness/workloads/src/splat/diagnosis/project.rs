@@ -10,6 +10,7 @@ use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::{Camera, ProjectBackwardInputs, ProjectColors, ProjectInputs};
 use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::{Expectation, Output, OutputBound, Rows, Terms};
+use splatcheck_judge::scatter_step::{Lanes, MOST_LANES};
 use splatcheck_judge::workload::FailedRun;
 use splatcheck_reference::arithmetic::{ElementBound, Tristate};
 use splatcheck_reference::splat::{Camera as Pinhole, CameraParams, Convention};
@@ -265,7 +266,7 @@ fn of_lanes<'a>(
     run: FailedRun,
     predict: impl Fn(&ProjectStage) -> Expectation + Copy + 'a,
 ) -> Vec<Hypothesis<'a>> {
-    let width = run.lane_width.clamp(1, 64);
+    let width = run.lane_width.clamp(1, MOST_LANES);
     let hypothesis = move |(words, lost): (String, Lost)| {
         Hypothesis::new(format!("of what warps add to {OF_CAMERAS}, {words}"), move || {
             let (mut changed, seen) = (stage.clone(), seen(stage));
@@ -292,7 +293,7 @@ fn of_lanes<'a>(
 fn loses(lost: &Lost, (seen, width): (&[bool], u32), g: usize) -> bool {
     let first = g - g % width as usize;
     let lanes = seen[first..].iter().take(width as usize).enumerate();
-    let lanes = lanes.fold(0, |lanes, (lane, &seen)| lanes | u64::from(seen) << lane);
+    let lanes = lanes.fold(0, |lanes, (lane, &seen)| lanes | Lanes::from(seen) << lane);
     let number = u32::try_from(first).unwrap_or(u32::MAX) % WORKGROUP_SIZE / width;
     let warp = Warp { number, lanes, width, adds_up: true };
     lost(warp) >> (g - first) & 1 == 1

@@ -7,7 +7,7 @@ use splatcheck_reference::splat::convention::Profile;
 pub struct Draw {
     /// The convention, where the generator does not change it.
     pub profile: Profile,
-    /// The warp size whose warps are aimed at, a power of two up to 64.
+    /// The warp size whose warps are aimed at, a power of two up to 128.
     pub lane_width: u32,
     /// How often the generator was used before: which of its kinds of cases comes.
     pub turn: u64,

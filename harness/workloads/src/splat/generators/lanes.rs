@@ -36,7 +36,7 @@ impl Aim {
     pub fn number(turn: u64, lane_width: u32) -> Self {
         let all: Vec<_> = Self::all(lane_width).collect();
         let count = all.len() as u64;
-        // A prime above every count (4159 for 64 lanes), so the step visits every number.
+        // A prime that divides no count (4159 for 64 lanes, 16511 for 128), so the step visits every number.
         const STEP: u64 = 7919;
         let index = turn.wrapping_mul(STEP) % count;
         usize::try_from(index).map_or(all[0], |index| all[index])
@@ -56,6 +56,8 @@ fn kind(draw: Draw) -> (u32, u32) {
     let aims = Aim::all(draw.lane_width).count() as u64;
     let (pass, all) = (draw.turn / aims, PIXELS.len() as u64);
     let pixels = PIXELS[usize::try_from(pass % all).unwrap_or(0)];
+    // A warp of 128 lanes with four pixels each is more than a tile.
+    let pixels = if pixels * draw.lane_width > WORKGROUP_SIZE { 1 } else { pixels };
     if pixels > 1 {
         return (pixels, WORKGROUP_SIZE / pixels);
     }

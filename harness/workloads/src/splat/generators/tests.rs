@@ -8,6 +8,7 @@ use crate::splat::files::validate::validate;
 use crate::splat::stage::{RasterStage, STANDARD};
 use splatcheck_gpu::BackwardInputs;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_judge::scatter_step::{Lanes, all_lanes};
 use splatcheck_reference::splat::convention::{Convention, StopRule};
 use splatcheck_reference::splat::{Colors, sh};
 use std::collections::BTreeSet;
@@ -79,14 +80,20 @@ fn every_generator_shrinks() {
 
 #[test]
 fn lanes_meets_every_aim_at_every_place_of_a_batch() {
-    for (profile, width) in [(Profile::Inria, 32), (Profile::Gsplat, 32), (Profile::Gsplat, 8)] {
+    let all = [
+        (Profile::Inria, 32, 13),
+        (Profile::Gsplat, 32, 13),
+        (Profile::Gsplat, 8, 13),
+        (Profile::Gsplat, 128, 403),
+    ];
+    for (profile, width, every) in all {
         let aims = Aim::all(width).count() as u64;
-        // Every 13th aim: 13 divides none of the counts, and 7919 spreads the turns.
-        for turn in (0..aims).step_by(13) {
+        // Some of the aims: 13 and 31 divide none of the counts, and 7919 spreads the turns.
+        for turn in (0..aims).step_by(every) {
             let draw = Draw { profile, lane_width: width, turn };
             let case = find("lanes").expect("there").draw(draw, 1, turn).expect("drawn").current();
             let (aim, steps) = (Aim::number(turn, width), steps(&case, width));
-            let wanted = (u64::MAX >> (64 - aim.lanes)) << aim.leader;
+            let wanted = all_lanes(aim.lanes) << aim.leader;
             let end = steps.iter().map(|step| step.walked).max().unwrap_or(0);
             let met = |size: u32, place: fn(u32, u32) -> bool| {
                 steps.iter().any(|step| {
@@ -165,7 +172,7 @@ fn poison_is_in_lanes_that_do_not_contribute() {
                 let thread = (step.warp * WIDTH + lane) as usize;
                 stage.inputs.v_render_colors[thread * 3]
             };
-            let of = |mask: u64| (0..WIDTH).filter(move |lane| mask >> lane & 1 == 1);
+            let of = |mask: Lanes| (0..WIDTH).filter(move |lane| mask >> lane & 1 == 1);
             step.contributing != 0
                 && of(step.contributing).all(|lane| gradient(lane) == 1.0)
                 && of(!step.contributing).all(|lane| gradient(lane) == f32::MAX)
