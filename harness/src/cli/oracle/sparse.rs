@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use super::super::contract::ModelName;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
 use super::only_of_splats;
 use super::options::{OraclePlan, ScalarName};
 use splatcheck_judge::table::table;
+use splatcheck_judge::under;
 use splatcheck_judge::words::count;
-use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
+use splatcheck_reference::arithmetic::Model;
 use splatcheck_reference::sparse::Products;
 use splatcheck_workloads::sparse::case::Case;
 use splatcheck_workloads::sparse::cost::{self, Gather, Grouping, Way};
@@ -30,7 +30,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
         }
         (ScalarName::F64, model) => {
             let products = case.layer().products::<f64>();
-            let radii = model.map(|model| radii(&case, model));
+            let radii = model.map(|model| under!(model.arithmetic(), radii(&case)));
             if let Some((model, radii)) = &radii {
                 report = sharpness::text(model, &[], rows(&products, radii));
             }
@@ -55,16 +55,9 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
     Ok(Outcome::Agree)
 }
 
-/// The radii under a model, with its name.
-fn radii(case: &Case, model: ModelName) -> (&'static str, Products<f64>) {
-    let layer = case.layer();
-    match model {
-        ModelName::Ieee => (Ieee::TABLE.name, layer.radii::<Ieee>()),
-        ModelName::Wgsl => (Wgsl::TABLE.name, layer.radii::<Wgsl>()),
-        ModelName::WgslExp0 => (WgslExpZero::TABLE.name, layer.radii::<WgslExpZero>()),
-        ModelName::Cuda => (Cuda::TABLE.name, layer.radii::<Cuda>()),
-        ModelName::CudaFast => (CudaFast::TABLE.name, layer.radii::<CudaFast>()),
-    }
+/// The radii under the model `M`, with its name.
+fn radii<M: Model>(case: &Case) -> (&'static str, Products<f64>) {
+    (M::TABLE.name, case.layer().radii::<M>())
 }
 
 fn rows(products: &Products<f64>, radii: &Products<f64>) -> Vec<Vec<String>> {
