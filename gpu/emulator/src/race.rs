@@ -15,7 +15,7 @@
 //! An access is forgotten when a later one that it happened before stands for it: one by the same
 //! lane, by a lane that met it since, or by its block after a barrier. Who is ordered after the later
 //! one is ordered after both. In a kernel without fences nothing orders blocks, and a thread races with one of
-//! two whichever it is in: one access of another block is then as good as all. If barriers are those of whole
+//! two whichever it is in: one access of another block to a byte is then as good as all. If barriers are those of whole
 //! blocks alone, the same holds of warps between barriers: those of two warps of the latest block are as good
 //! as all.
 
@@ -252,7 +252,8 @@ impl Shadow {
     fn walk(&mut self, word: usize, new: &Record, order: &WarpOrder) -> Option<Record> {
         // Whether something orders single warps of a block.
         let warps = self.orders > Orders::WholeBlocks;
-        let mut foreign = false;
+        // The bytes that accesses of other blocks in the list have.
+        let mut foreign = 0;
         // Up to two other warps of the block that the list has.
         let mut others = [None; 2];
         let mut joined = false;
@@ -267,7 +268,8 @@ impl Shadow {
                 if old.block == new.block && old.epoch < new.epoch {
                     stays = false;
                 } else if old.block != new.block && self.orders < Orders::Any {
-                    stays = !std::mem::replace(&mut foreign, true);
+                    stays = old.bytes & !foreign != 0;
+                    foreign |= old.bytes;
                 } else if warps && (old.block, old.warp) != (new.block, new.warp) {
                     old.lanes &= !order.told(old, new);
                     stays = old.lanes != 0;
@@ -391,6 +393,23 @@ mod tests {
         let write = access(AccessKind::Write, 0, 1, 13, &orders[0]);
         let earlier = shadow.add(0, &write, &mut orders[0]).map(|earlier| earlier.line);
         assert_eq!(earlier, Some(12), "the read by warp 1 races with the write");
+    }
+
+    /// An access of another block stands for those bytes that it has.
+    #[test]
+    fn a_byte_that_another_block_reads_does_not_hide_the_word_that_a_third_reads() {
+        let mut shadow = Shadow::new(1);
+        shadow.clear(Orders::WholeBlocks);
+        let mut orders: [WarpOrder; 3] = Default::default();
+        for (block, bytes) in [(0, 0xf), (1, 1), (2, 0xf)] {
+            let order = &mut orders[block as usize];
+            let read = Record { block, bytes, ..access(AccessKind::Read, 0, 1, 10 + block, order) };
+            assert!(shadow.add(0, &read, order).is_none(), "reads do not race");
+        }
+        let write = access(AccessKind::Write, 0, 1, 20, &orders[2]);
+        let write = Record { block: 2, bytes: 8, ..write };
+        let earlier = shadow.add(0, &write, &mut orders[2]).map(|earlier| earlier.line);
+        assert_eq!(earlier, Some(10), "the word that block 0 reads");
     }
 
     /// Warps that meet again and again at a barrier of their own, as those of a subgroup of 64 lanes: what was
