@@ -390,8 +390,8 @@ impl<'a> Arrays<'a> {
     fn element(&self, array: &Array, byte: u64) -> String {
         let width = if array.meaning.wide { 8 } else { 4 };
         let number = usize::try_from(byte).unwrap_or(usize::MAX) / width;
-        array.element(&self.symbols, number).unwrap_or_else(|| {
-            let (name, all) = (array.name(), array.words(&self.symbols));
+        self.views.element(array, number).unwrap_or_else(|| {
+            let (name, all) = (array.name(), self.views.words(array));
             format!("{name} (word {number} of {all})")
         })
     }

@@ -244,7 +244,7 @@ pub enum Fill {
     Scan {
         /// Their type.
         number: Number,
-        /// What is added up, in which [`PER_TILE`] names what a tile has.
+        /// What is added up, in which `PER_TILE` names what a tile has.
         of: Expression,
         /// Whether a tile's own is in its sum.
         inclusive: bool,

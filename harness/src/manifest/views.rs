@@ -61,6 +61,25 @@ impl Views {
         self.all.iter().map(|view| array.words(&view.symbols)).sum()
     }
 
+    /// The element that a word of an array of all views holds; `None` beyond the end.
+    pub(super) fn element(&self, array: &Array, word: usize) -> Option<String> {
+        let several = self.all.len() > 1;
+        // Of all lists there is one end.
+        if several && array.holds(Tensor::TileOffsets) {
+            return None;
+        }
+        let mut before = 0;
+        for (number, view) in self.all.iter().enumerate() {
+            let words = array.words(&view.symbols);
+            if word < before + words {
+                let name = array.element(&view.symbols, word - before)?;
+                return Some(if several { format!("{name} of view {number}") } else { name });
+            }
+            before += words;
+        }
+        None
+    }
+
     /// The words of an input.
     pub(super) fn pack(&self, array: &Array) -> Result<Vec<u32>, EngineError> {
         if let [view] = &self.all[..] {
@@ -181,6 +200,16 @@ mod tests {
         assert_eq!(with_end[..with_end.len() - 1], begins, "where each begins");
         let (views, without) = of_three("{ tensor = \"tile_offsets\", end = false }");
         assert_eq!(views.pack(&without).expect("they are there"), begins, "without the end");
+    }
+
+    #[test]
+    fn an_element_is_named_with_its_view() {
+        let (views, colors) = of_three("{ tensor = \"v_colors\" }");
+        let of_one = colors.words(&views.all[0].symbols);
+        let named = |word| views.element(&colors, word);
+        assert_eq!(named(1).as_deref(), Some("v_colors[0, 1] of view 0"));
+        assert_eq!(named(of_one + 1).as_deref(), Some("v_colors[0, 1] of view 1"));
+        assert_eq!(named(3 * of_one), None, "beyond the end");
     }
 
     #[test]
