@@ -9,19 +9,18 @@ pub fn demangled(name: &str) -> Option<String> {
     symbol.demangle_with_options(&DemangleOptions::default()).ok()
 }
 
-/// A kernel's name without its parameters and what it returns, as `own::f<3>`.
+/// A kernel's name without its parameters, what it returns and an unnamed namespace, as `own::f<3>`.
 #[must_use]
 pub fn plain_name(name: &str) -> String {
     let Some(words) = demangled(name) else { return name.to_owned() };
+    let words = words.replace("(anonymous namespace)::", "");
     let (mut depth, mut begin) = (0_u32, 0);
     for (at, letter) in words.char_indices() {
         match letter {
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
             ' ' if depth == 0 => begin = at + 1,
-            '(' if depth == 0 && !words[at..].starts_with("(anonymous namespace)") => {
-                return spelled(&words[begin..at]);
-            }
+            '(' if depth == 0 => return spelled(&words[begin..at]),
             _ => {}
         }
     }
@@ -68,7 +67,7 @@ mod tests {
                 "own::rasterize_to_pixels_bwd<3>",
             ),
             ("_Z4plusPfS_i", "plus"),
-            ("_ZN12_GLOBAL__N_14plusEPf", "(anonymousnamespace)::plus"),
+            ("_ZN12_GLOBAL__N_14plusEPf", "plus"),
         ] {
             assert_eq!(plain_name(mangled), plain);
         }
