@@ -240,7 +240,7 @@ fn a_part_that_cannot_be_read_is_named_and_the_others_are_joined() {
         ("\"shard\":\"2/3\"", "\"shard\":\"0/3\"", "K from 1 to N"),
         ("\"shard\":\"2/3\"", "\"shard\":\"3/3\"", "of part 3/3"),
         ("\"bins\":[", "\"bins\":[0,", "bins, expected"),
-        ("\"lane_width\":8", "\"lane_width\":4000000000", "expected 1 to 64"),
+        ("\"lane_width\":8", "\"lane_width\":4000000000", "expected 1 to 128"),
         ("\"key\":", "\"kez\":", "key"),
         ("\"workload\":\"splat\"", "\"workload\":\"mesh\"", "no workload 'mesh': expected splat"),
         ("\"convention\":\"inria\"", "\"convention\":\"brush\"", "no convention 'brush'"),
