@@ -14,12 +14,22 @@ const MOST: u64 = 1 << 28;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archive(BTreeMap<String, String>);
 
-/// Bytes that are no archive of texts: truncated, changed, or of more than 256 MiB.
+/// What unpacking takes at once: the window that `zstd` asks for at its level 19 (8 MiB), twice while it grows, and
+/// the texts beside it.
+const ROOM: usize = 1 << 26;
+
+/// What keeps an archive from being unpacked.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "it is truncated or was changed ({0}): take the file as it was committed, or derive it anew"
-)]
-pub struct ArchiveError(#[from] io::Error);
+pub enum ArchiveError {
+    /// Bytes that are no archive of texts: truncated, changed, or of more than 256 MiB.
+    #[error(
+        "it is truncated or was changed ({0}): take the file as it was committed, or derive it anew"
+    )]
+    Damaged(#[from] io::Error),
+    /// The decoder panics where it gets no memory, so it is asked for before.
+    #[error("unpacking it takes {} MiB of memory, which are not there", ROOM >> 20)]
+    Memory,
+}
 
 impl Archive {
     /// Unpacks an archive.
@@ -27,6 +37,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError`].
     pub fn read(bytes: &[u8]) -> Result<Self, ArchiveError> {
+        Vec::<u8>::new().try_reserve_exact(ROOM).map_err(|_| ArchiveError::Memory)?;
         let plain = ruzstd::decoding::StreamingDecoder::new(bytes).map_err(io::Error::other)?;
         let mut tar = tar::Archive::new(plain.take(MOST));
         let mut texts = BTreeMap::new();
