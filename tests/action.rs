@@ -1,7 +1,7 @@
 //! `tests/action`, the script of `action.yml`: it judges what the inputs name as GitHub runs it, with the
 //! program that was built here in the place of one that it would install.
 
-use splatcheck_tests::{own_kernel, python, root, splatcheck, text};
+use splatcheck_tests::{own_kernel as kernel, python, root, splatcheck, text};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -47,10 +47,6 @@ impl Step {
 }
 
 const ALL: [&str; 3] = ["splatcheck.json", "splatcheck.xml", "page.md"];
-
-fn kernel(file: &str) -> String {
-    own_kernel(file)
-}
 
 fn case(name: &str) -> String {
     root().join("corpora/splat").join(name).display().to_string()

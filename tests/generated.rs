@@ -129,8 +129,8 @@ fn kernels_in_wgsl_are_changed_too() {
 #[test]
 fn a_users_own_kernel_in_wgsl_is_changed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let kernel = |name: &str| own_kernel(name);
-    let (program, manifest) = (kernel("packed_backward.wgsl"), kernel("packed_backward.toml"));
+    let (program, manifest) =
+        (own_kernel("packed_backward.wgsl"), own_kernel("packed_backward.toml"));
     let case = path("corpora/splat/two-cameras.toml");
     let made = |program: &str, more: &[&str]| {
         let words = ["mutants", "--generate", "40", "--wgsl", program, "--manifest", &manifest];
@@ -268,8 +268,7 @@ fn a_manifest_of_our_own_parameters_gives_the_same_mutants() {
 fn kernels_with_manifests_are_changed_whatever_their_stage() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let kernel = |name: &str| own_kernel(name);
-    fs::copy(kernel("gsplat_backward.cu"), here.join("gsplat_backward.cu")).expect("copied");
+    fs::copy(own_kernel("gsplat_backward.cu"), here.join("gsplat_backward.cu")).expect("copied");
     for (program, manifest, words) in [
         ("gsplat_backward", "gsplat_backward", "rasterize_backward is rasterize_to_pixels_bwd of "),
         ("gsplat_rasterize", "gsplat_rasterize", "rasterize is rasterize_to_pixels_fwd of "),
@@ -277,7 +276,7 @@ fn kernels_with_manifests_are_changed_whatever_their_stage() {
         ("gsplat_project", "gsplat_project_backward", "project_backward is projection_bwd of "),
     ] {
         let [file, manifest] =
-            [format!("{program}.ptx"), format!("{manifest}.toml")].map(|f| kernel(&f));
+            [format!("{program}.ptx"), format!("{manifest}.toml")].map(|f| own_kernel(&f));
         let more = ["--generate", "60", "--seed", "1", "--out", "found"];
         let said = own_with(here, [&file, &manifest], "two-cameras", &more);
         assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
@@ -291,7 +290,7 @@ fn kernels_with_manifests_are_changed_whatever_their_stage() {
         let lines = said.out.contains("\ngsplat_backward.cu:");
         assert_eq!(lines, program == "gsplat_backward", "{said:?}");
     }
-    let broken = [kernel("gsplat_project_broken.ptx"), kernel("gsplat_project.toml")];
+    let broken = [own_kernel("gsplat_project_broken.ptx"), own_kernel("gsplat_project.toml")];
     let said =
         own_with(here, broken.each_ref().map(String::as_str), "two-cameras", &["--generate", "5"]);
     assert_eq!(said.code, Some(1), "{said:?}");

@@ -1,12 +1,9 @@
 //! `splatcheck ptx --manifest`, as its users meet it: a kernel with another project's parameter list.
 
-use splatcheck_tests::{Said, own_kernel, path, say};
+pub(crate) use splatcheck_tests::own_kernel as kernel;
+use splatcheck_tests::{Said, path, say};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-pub(crate) fn kernel(name: &str) -> String {
-    own_kernel(name)
-}
 
 /// Runs a variant of the kernel with gsplat's parameter list under its manifest.
 fn run(folder: &Path, variant: &str, more: &[&str]) -> Said {
@@ -55,7 +52,7 @@ fn a_preset_of_ones_own_lies_beside_the_manifest_and_in_reproducers() {
     let manifest = fs::read_to_string(kernel("gsplat_backward.toml")).expect("readable");
     let manifest = manifest.replace("preset = \"gsplat-1.5\"", "preset = \"own.toml\"");
     fs::write(here.join("mine/m.toml"), manifest).expect("written");
-    let [racy, case] = [own_kernel("gsplat_backward_racy.ptx"), case("tile-corner")[1].clone()];
+    let [racy, case] = [kernel("gsplat_backward_racy.ptx"), case("tile-corner")[1].clone()];
     let words =
         ["ptx", &racy, "--manifest", "mine/m.toml", "--case", &case, "--observe", "races=off"];
     let said = say(here, &words);

@@ -4,11 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use splatcheck_tests::{Said, has_engine, own_kernel, path, say};
-
-fn kernel(name: &str) -> String {
-    own_kernel(name)
-}
+use splatcheck_tests::{Said, has_engine, own_kernel as kernel, path, say};
 
 /// A stage's kernel, and what its report says.
 struct Stage {

@@ -2,15 +2,11 @@
 //! none. A program stands in for nvcc; where there is a real one, that is run too.
 #![cfg(unix)]
 
-use splatcheck_tests::{Said, own_kernel, path, splatcheck, text};
+use splatcheck_tests::{Said, own_kernel as kernel, path, splatcheck, text};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn kernel(file: &str) -> String {
-    own_kernel(file)
-}
 
 /// Writes a script that can be run.
 fn script(file: &Path, body: &str) {

@@ -9,11 +9,7 @@ use splatcheck::kernel::{
     BoxError, GridBackward, ScatterSums, SphericalHarmonics, StageInputs, check,
 };
 use splatcheck_judge::verdict::Verdict;
-use splatcheck_tests::{Said, has_engine, own_kernel, path, python, say};
-
-fn kernel(name: &str) -> String {
-    own_kernel(name)
-}
+use splatcheck_tests::{Said, has_engine, own_kernel as kernel, path, python, say};
 
 /// A kernel of a stage.
 struct Ported {

@@ -15,9 +15,9 @@
 //! An access is forgotten when a later one that it happened before stands for it: one by the same
 //! lane, by a lane that met it since, or by its block after a barrier. Who is ordered after the later
 //! one is ordered after both. In a kernel without fences nothing orders blocks, and a thread races with one of
-//! two whichever it is in: one access of another block to a byte is then as good as all. If barriers are those of whole
-//! blocks alone, the same holds of warps between barriers: those of two warps of the latest block are as good
-//! as all.
+//! two whichever it is in: one access of another block to a byte is then as good as all. If barriers are those
+//! of whole blocks alone, the same holds of warps between barriers: those of two warps of the latest block are as
+//! good as all.
 
 use std::sync::Arc;
 

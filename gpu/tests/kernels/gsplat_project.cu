@@ -5,19 +5,7 @@
 //
 // BROKEN has the other sign in the conics' off-diagonal, and in the gradient of that.
 
-#include "splat/project.cuh"
-#include "reduce_atomic.cuh"
-
-// The entry point of what is included is a function that nobody calls.
-#undef __global__
-#undef __launch_bounds__
-#define __global__ __device__ inline
-#define __launch_bounds__(threads, blocks)
-#define ENTRY unused_entry
-#define REDUCTION "reduce_atomic.cuh"
-#include "splat/project_backward.cu"
-#undef __global__
-#define __global__ __attribute__((global))
+#include "gsplat_project.cuh"
 
 namespace own {
 
@@ -73,21 +61,6 @@ __device__ inline Camera camera_of(
     camera.high[0] = high[index].x;
     camera.high[1] = high[index].y;
     return camera;
-}
-
-__device__ inline Gaussian gaussian_of(
-    const float* means,
-    const float* quats,
-    const float* scales,
-    unsigned id
-) {
-    Gaussian g = {};
-    g.mean = load3(means + 3 * id);
-    g.scale = load3(scales + 3 * id);
-    for (unsigned i = 0; i < 4; i++) {
-        g.quat[i] = quats[4 * id + i];
-    }
-    return g;
 }
 
 __global__ void projection_fwd(
@@ -178,29 +151,11 @@ __global__ void projection_bwd(
     CameraGradient v_camera;
     geometry_vjp(params, camera, g, p, v_row, one, v_camera);
     atomicAdd(v_opacities + id, one.opacity);
-    const float mean[3] = {one.mean.x, one.mean.y, one.mean.z};
-    const float scale[3] = {one.scale.x, one.scale.y, one.scale.z};
-    for (unsigned i = 0; i < 3; i++) {
-        atomicAdd(v_means + 3 * id + i, mean[i]);
-        atomicAdd(v_scales + 3 * id + i, scale[i]);
-    }
-    for (unsigned i = 0; i < 4; i++) {
-        atomicAdd(v_quats + 4 * id + i, one.quat[i]);
-    }
+    add_gaussian(one, id, v_means, v_quats, v_scales);
     if (v_viewmats == nullptr) {
         return;
     }
-    const float translation[3] = {
-        v_camera.translation.x, v_camera.translation.y, v_camera.translation.z
-    };
-    for (unsigned i = 0; i < 3; i++) {
-        const Vec3 row = v_camera.rotation.row[i];
-        float* to = v_viewmats + 16 * index + 4 * i;
-        atomicAdd(to, row.x);
-        atomicAdd(to + 1, row.y);
-        atomicAdd(to + 2, row.z);
-        atomicAdd(to + 3, translation[i]);
-    }
+    add_camera(v_camera, index, v_viewmats);
 }
 
 }  // namespace own

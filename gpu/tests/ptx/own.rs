@@ -19,7 +19,7 @@ enum Compiled {
     Plain,
     /// With the lines of its source, so that a finding names the line of CUDA.
     Lines,
-    /// With the headers of this project's kernels.
+    /// With the headers of this project's kernels and of its users'.
     Headers,
     /// For `compute_80`, which has what the plain one has not.
     Features,
@@ -145,8 +145,10 @@ fn options(how: Compiled, variant: &[&str]) -> Vec<String> {
             ["--gpu-architecture=compute_75", "--generate-line-info"].map(str::to_owned).into()
         }
         Headers => {
-            let headers = format!("--include-path={}", folder("kernels/cuda").display());
-            vec!["--gpu-architecture=compute_75".to_owned(), "--std=c++17".to_owned(), headers]
+            let path = |of: &str| format!("--include-path={}", folder(of).display());
+            let headers = [path("kernels/cuda"), path("tests/kernels")];
+            let options = ["--gpu-architecture=compute_75", "--std=c++17"].map(str::to_owned);
+            [options, headers].concat()
         }
         Features => vec!["--gpu-architecture=compute_80".to_owned()],
     };

@@ -26,8 +26,7 @@ use splatcheck_judge::campaign::{
 };
 use splatcheck_judge::engines::{Found, Program};
 use splatcheck_judge::gate::Evidence;
-use splatcheck_judge::io::OF_CORPUS;
-use splatcheck_judge::io::Unread;
+use splatcheck_judge::io::{OF_CORPUS, Unread};
 use splatcheck_judge::minimize::shrink;
 use splatcheck_judge::report::{Detail, Report};
 use splatcheck_judge::threads::cores;

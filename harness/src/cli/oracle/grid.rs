@@ -5,8 +5,8 @@ use std::io::Write;
 use super::super::contract::ModelName;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
-use super::only_of_splats;
 use super::options::{OraclePlan, ScalarName};
+use super::{only_of_splats, written};
 use splatcheck_judge::io::InputError;
 use splatcheck_workloads::grid::case::Points;
 use splatcheck_workloads::grid::case_file::{AnyCaseFile, read_any};
@@ -55,10 +55,6 @@ fn level_table(plan: &OraclePlan, case: &LevelTableCase) -> Result<Outcome, CliE
          it by 'splatcheck check --command COMMAND --level grid_forward --case {file}'",
         case.name
     )))
-}
-
-fn written(result: Result<(), InputError>) -> Result<(), CliError> {
-    result.map_err(|error| CliError::caused("cannot write the result", error))
 }
 
 /// Computes and writes the result with its bounds, if there are any; answers with a report of them.

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
-use super::only_of_splats;
 use super::options::{OraclePlan, ScalarName};
+use super::{only_of_splats, written};
 use splatcheck_workloads::scatter::case::Case;
 use splatcheck_workloads::scatter::result_file::{in_f32, in_f64, radii_under, write_result};
 
@@ -19,7 +19,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
         Case::read(&plan.case).map_err(|error| CliError::caused("cannot read the case", error))?;
     let numbers = &case.numbers;
     let mut report = String::new();
-    let written = match (plan.scalar, plan.bounds) {
+    let result = match (plan.scalar, plan.bounds) {
         (ScalarName::F32, _) => write_result(&plan.output, numbers, in_f32(numbers), None),
         (ScalarName::F64, model) => {
             let sums = in_f64(numbers);
@@ -31,7 +31,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
             write_result(&plan.output, numbers, sums, radii)
         }
     };
-    written.map_err(|error| CliError::caused("cannot write the result", error))?;
+    written(result)?;
     writeln!(
         out,
         "{}: {} elements of {} values, {} rows, {}",

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
-use super::only_of_splats;
 use super::options::{OraclePlan, ScalarName};
+use super::{only_of_splats, written};
 use splatcheck_judge::table::table;
 use splatcheck_judge::under;
 use splatcheck_judge::words::count;
@@ -24,7 +24,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
     let case =
         Case::read(&plan.case).map_err(|error| CliError::caused("cannot read the case", error))?;
     let mut report = String::new();
-    let written = match (plan.scalar, plan.bounds) {
+    let result = match (plan.scalar, plan.bounds) {
         (ScalarName::F32, _) => {
             write_result(&plan.output, &case, case.layer().products::<f32>(), None)
         }
@@ -37,7 +37,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
             write_result(&plan.output, &case, products, radii)
         }
     };
-    written.map_err(|error| CliError::caused("cannot write the result", error))?;
+    written(result)?;
     writeln!(
         out,
         "{}: {} to {} by {}, {}, {}",

@@ -91,44 +91,40 @@ impl Outputs<f64> {
     }
 }
 
-fn radii<M: Model>(case: &Points) -> Radii {
-    Radii::of::<M>(case)
-}
-
 impl Radii {
     /// The radii about what the stages make of a case in f64.
     #[must_use]
     pub fn under(arithmetic: Arithmetic, case: &Points) -> Self {
         under!(arithmetic, radii(case))
     }
+}
 
-    fn of<M: Model>(case: &Points) -> Self {
-        let Points { grid, positions, table, v_features, .. } = case;
-        let radii = |bounds: bounds::Bounds<M>| -> Vec<f64> {
-            bounds.elements.iter().map(|number| number.radius()).collect()
-        };
-        let (features, v_table, v_positions, v_mask) = match case.gated() {
-            Some(gated) => {
-                let Gradients { v_table, v_mask, v_positions } =
-                    gated.gradient_bounds::<M>(v_features);
-                (gated.feature_bounds(), v_table, v_positions, Some(v_mask))
-            }
-            None => (
-                bounds::forward(grid, positions, table),
-                bounds::backward::<M>(grid, positions, v_features),
-                bounds::backward_input(grid, positions, table, v_features),
-                None,
-            ),
-        };
-        let undecided = features.undecided;
-        let outputs = Outputs {
-            features: radii(features),
-            v_table: v_table.tolerances(&M::TABLE),
-            v_positions: radii(v_positions),
-            v_mask: v_mask.map(|v_mask| v_mask.tolerances(&M::TABLE)),
-        };
-        Self { model: M::TABLE.name, outputs, undecided }
-    }
+/// The same under the model `M`.
+fn radii<M: Model>(case: &Points) -> Radii {
+    let Points { grid, positions, table, v_features, .. } = case;
+    let radii = |bounds: bounds::Bounds<M>| -> Vec<f64> {
+        bounds.elements.iter().map(|number| number.radius()).collect()
+    };
+    let (features, v_table, v_positions, v_mask) = match case.gated() {
+        Some(gated) => {
+            let Gradients { v_table, v_mask, v_positions } = gated.gradient_bounds::<M>(v_features);
+            (gated.feature_bounds(), v_table, v_positions, Some(v_mask))
+        }
+        None => (
+            bounds::forward(grid, positions, table),
+            bounds::backward::<M>(grid, positions, v_features),
+            bounds::backward_input(grid, positions, table, v_features),
+            None,
+        ),
+    };
+    let undecided = features.undecided;
+    let outputs = Outputs {
+        features: radii(features),
+        v_table: v_table.tolerances(&M::TABLE),
+        v_positions: radii(v_positions),
+        v_mask: v_mask.map(|v_mask| v_mask.tolerances(&M::TABLE)),
+    };
+    Radii { model: M::TABLE.name, outputs, undecided }
 }
 
 /// Writes a result and, if there are any, its bounds, which a result in f64 may have.

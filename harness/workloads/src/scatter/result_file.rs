@@ -44,20 +44,16 @@ pub fn in_f32(numbers: &Numbers) -> Vec<f32> {
 /// The model's name, and how far a program that conforms to it may lie from each sum in f64.
 #[must_use]
 pub fn radii_under(arithmetic: Arithmetic, numbers: &Numbers) -> (&'static str, Vec<f64>) {
-    under!(arithmetic, named_radii(numbers))
+    under!(arithmetic, radii(numbers))
 }
 
-fn named_radii<M: Model>(numbers: &Numbers) -> (&'static str, Vec<f64>) {
-    (M::TABLE.name, radii::<M>(numbers))
-}
-
-fn radii<M: Model>(numbers: &Numbers) -> Vec<f64> {
+fn radii<M: Model>(numbers: &Numbers) -> (&'static str, Vec<f64>) {
     let bounds = sums::<M>(&numbers.elements());
     let of = |(at, sum): (usize, &splatcheck_reference::arithmetic::ElementBound)| {
         let terms = bounds.terms[at / numbers.width];
         sum.tolerance(terms.saturating_sub(1), terms, &M::TABLE)
     };
-    bounds.elements.iter().enumerate().map(of).collect()
+    (M::TABLE.name, bounds.elements.iter().enumerate().map(of).collect())
 }
 
 /// Writes sums and, if there are any, their bounds with the model's name, which a result in f64 may have.
@@ -108,7 +104,7 @@ mod tests {
         };
         assert_eq!(in_f64(&numbers), [100_000_001.0, 4.0, 1.5, 2.25, 0.0, 7.0], "row by row");
         assert_eq!(in_f32(&numbers), [1e8, 4.0, 1.5, 2.25, 0.0, 7.0], "1e8 + 1 is rounded");
-        let radii = radii::<Ieee>(&numbers);
+        let (_, radii) = radii::<Ieee>(&numbers);
         assert!((1.0..50.0).contains(&radii[0]), "an addition is rounded: {radii:?}");
         assert!(radii[4] == 0.0 && radii[5] == 0.0, "nothing is added: {radii:?}");
     }

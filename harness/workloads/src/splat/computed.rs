@@ -22,6 +22,7 @@ use std::path::Path;
 /// Images and gradients of all cameras.
 #[derive(Debug)]
 pub struct Computed<S> {
+    scene: Scene<S>,
     /// Them.
     pub gradients: Gradients<S>,
     /// The projected Gaussians with their gradients, camera by camera, where they were asked for.
@@ -53,7 +54,7 @@ fn computed<S: Vectorized>(case: &Case, stages: bool) -> Result<Computed<S>, Too
     };
     let scene = case.scene.map(<S as Scalar>::from_f32);
     let gradients = render_backward_with(&scene, &case.convention, keep)?;
-    Ok(Computed { gradients, stages: kept })
+    Ok(Computed { scene, gradients, stages: kept })
 }
 
 impl Computed<f64> {
@@ -84,7 +85,7 @@ fn bounds_under<M: Model>(
     Ok((radii, bounds.undecided))
 }
 
-impl<S: Number + Scalar> Computed<S> {
+impl<S: Number> Computed<S> {
     /// Writes all of it, and the bounds if there are any.
     ///
     /// # Errors
@@ -95,8 +96,8 @@ impl<S: Number + Scalar> Computed<S> {
         case: &Case,
         radii: Option<Radii<S>>,
     ) -> Result<(), InputError> {
-        let scene = case.scene.map(<S as Scalar>::from_f32);
-        write_result(file, &scene, &case.convention, self.gradients, &self.stages, radii)
+        let Self { scene, gradients, stages } = self;
+        write_result(file, &scene, &case.convention, gradients, &stages, radii)
     }
 }
 
