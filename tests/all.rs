@@ -54,6 +54,8 @@ mod report;
 mod robust;
 mod rust_kernel;
 mod scenes;
+#[cfg(target_os = "linux")]
+mod small_files;
 mod sparse;
 mod stopped;
 #[cfg(target_os = "linux")]

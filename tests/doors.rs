@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use splatcheck_tests::{root, say, splatcheck, text};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -150,6 +151,104 @@ fn names_in_files_are_text_wherever_they_are_shown_and_short() {
     let page = fs::read_to_string(here.join("a.html")).expect("a page");
     is_plain("the page", &page);
     assert!(page.len() < 1 << 20 && !page.contains("</script>\"'&"), "{} bytes", page.len());
+}
+
+/// What is taken or refused, in short plain text; `what` says what was made hostile.
+fn is_taken_or_refused(here: &Path, what: &str, words: &[&str]) {
+    let said = say(here, words);
+    let what = format!("{what}, {words:?}");
+    assert!(matches!(said.code, Some(0..=2)), "{what}: {said:?}");
+    is_plain(&what, &(said.out.clone() + &said.err));
+    let longest = said.out.lines().chain(said.err.lines()).map(str::len).max();
+    assert!(longest < Some(4000), "{what}: a line of {longest:?} characters");
+}
+
+/// A reproducer, each text of which is hostile in turn.
+#[test]
+fn names_in_a_reproducer_are_text_and_short() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let at = |path: &str| root().join(path).display().to_string();
+    let ptx = at("gpu/tests/kernels/gsplat_backward_broken.ptx");
+    let manifest = at("gpu/tests/kernels/gsplat_backward.toml");
+    let case = at("corpora/splat/tile-corner.toml");
+    let judged = ["ptx", &ptx, "--manifest", &manifest, "--case", &case, "--out", "found"];
+    assert_eq!(say(here, &judged).code, Some(1), "it is broken");
+    let folder = fs::read_dir(here.join("found")).expect("a folder").next().expect("the kernel's");
+    let folder = folder.expect("an entry").path();
+    let file = fs::read_dir(folder).expect("a folder").next().expect("a reproducer");
+    let right = fs::read(file.expect("an entry").path()).expect("readable");
+    let (size, rest) = right.split_at(8);
+    let size = usize::try_from(u64::from_le_bytes(size.try_into().expect("8"))).expect("small");
+    let (header, arrays) = rest.split_at(size);
+    let header: serde_json::Value = serde_json::from_slice(header).expect("JSON");
+    let texts = header["__metadata__"].as_object().expect("texts");
+    assert!(texts.len() > 5, "{texts:?}");
+    for key in texts.keys() {
+        let mut header = header.clone();
+        header["__metadata__"][key] = hostile().into();
+        let header = header.to_string();
+        let size = (header.len() as u64).to_le_bytes();
+        let whole = [&size[..], header.as_bytes(), arrays].concat();
+        fs::write(here.join("bad.safetensors"), whole).expect("written");
+        is_taken_or_refused(here, key, &["replay", "bad.safetensors"]);
+    }
+}
+
+/// The keys of a file's texts, wherever they stand.
+fn keys_of_texts(value: &serde_json::Value, keys: &mut BTreeSet<String>) {
+    let inner: Vec<_> = match value {
+        serde_json::Value::Object(object) => {
+            let texts = object.iter().filter(|(_, value)| value.is_string());
+            keys.extend(texts.map(|(key, _)| key.clone()));
+            object.values().collect()
+        }
+        serde_json::Value::Array(array) => array.iter().collect(),
+        _ => Vec::new(),
+    };
+    inner.into_iter().for_each(|value| keys_of_texts(value, keys));
+}
+
+/// Puts a text wherever the key has one.
+fn put(value: &mut serde_json::Value, key: &str, text: &str) {
+    let inner: Vec<_> = match value {
+        serde_json::Value::Object(object) => {
+            if let Some(old) = object.get_mut(key).filter(|old| old.is_string()) {
+                *old = text.into();
+            }
+            object.values_mut().collect()
+        }
+        serde_json::Value::Array(array) => array.iter_mut().collect(),
+        _ => Vec::new(),
+    };
+    inner.into_iter().for_each(|value| put(value, key, text));
+}
+
+/// The part of a campaign with a finding, each text of which is hostile in turn.
+#[test]
+fn names_in_a_part_of_a_campaign_are_text_and_short() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let program = format!("{} rasterize_backward lane", env!("CARGO_BIN_EXE_splatcheck-mirror"));
+    let fuzz = ["fuzz", "--command", &program, "--model", "ieee", "--cases", "60", "--out", "part"];
+    let said = say(here, &fuzz);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let result = here.join("part/result.json");
+    let text = fs::read_to_string(&result).expect("written");
+    let right: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut keys = BTreeSet::new();
+    keys_of_texts(&right, &mut keys);
+    assert!(keys.len() > 10, "{keys:?}");
+    for key in keys {
+        let mut bad = right.clone();
+        put(&mut bad, &key, &hostile());
+        fs::write(&result, bad.to_string()).expect("written");
+        is_taken_or_refused(here, &key, &["merge", "part", "-o", "whole"]);
+        is_taken_or_refused(here, &key, &["report", "part", "-o", "a.html"]);
+        if here.join("whole").exists() {
+            fs::remove_dir_all(here.join("whole")).expect("it was written");
+        }
+    }
 }
 
 #[test]
