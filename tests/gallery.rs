@@ -1,4 +1,4 @@
-//! `splatcheck gallery`: right kernels of twenty-eight systems agree with every reduction, and the report of each
+//! `splatcheck gallery`: right kernels of twenty-nine systems agree with every reduction, and the report of each
 //! planted bug names its line, or what is wrong with a map.
 
 use splatcheck_tests::{root, say};
@@ -10,10 +10,11 @@ fn every_system_is_right_and_every_planted_bug_is_named_as_the_page_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = say(folder.path(), &["gallery"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("agree: 28 systems\n"), "{said:?}");
+    assert!(said.out.starts_with("agree: 29 systems\n"), "{said:?}");
     assert_eq!(said.out.matches("2 of 2").count(), 24, "two bugs each: {said:?}");
     assert_eq!(said.out.matches("4 of 4").count(), 3, "two more in WGSL: {said:?}");
-    assert_eq!(said.out.matches("11 of 11").count(), 1, "kernel maps have eleven: {said:?}");
+    assert_eq!(said.out.matches("14 of 14").count(), 1, "kernel maps have fourteen: {said:?}");
+    assert_eq!(said.out.matches("8 of 8").count(), 1, "their products have eight: {said:?}");
     let page = fs::read_to_string(root().join("docs/src/gallery.md")).expect("the page");
     assert!(page.contains(&format!("```text\n{}```", said.out)), "the page is not:\n{}", said.out);
 }
@@ -23,10 +24,20 @@ fn other_cases_agree_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = say(
         folder.path(),
-        &["gallery", "--cases", "40", "--seed", "7", "kernel-map", "spheres", "ssim"],
+        &[
+            "gallery",
+            "--cases",
+            "40",
+            "--seed",
+            "7",
+            "gather-scatter",
+            "kernel-map",
+            "spheres",
+            "ssim",
+        ],
     );
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("agree: 3 systems\n"), "{said:?}");
+    assert!(said.out.starts_with("agree: 4 systems\n"), "{said:?}");
 }
 
 #[test]

@@ -5,17 +5,21 @@
 //! archive `ptx.tar.zst` beside the folders: the right kernels, a file for each further reduction of its sums,
 //! and one for each of its planted bugs. `// bug 1` in the source marks the line of the forward kernel whose part
 //! the first bug loses. Where there is a `NAME.wgsl`, it has the same kernels with the same parameters, and the
-//! constant BUG that plants the same bugs. Where the manifest has `[other]`, those launches compute in another way what the forward
-//! ones compute, and both are compared as well. The kernel maps of sparse convolution are integers and have a
-//! judge of their own.
+//! constant BUG that plants the same bugs. Where the manifest has `[other]`, those launches compute in another way
+//! what the forward ones compute, and both are compared as well. Two systems of sparse convolution have integers
+//! alone, and a judge of their own.
 
+mod exact;
+mod gather_scatter;
 mod kernel_map;
+mod outcome;
+mod sites;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use splatcheck_emulator::Schedule;
-use splatcheck_gpu::archive::{Archive, ArchiveError};
+use splatcheck_gpu::archive::Archive;
 use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{read, source_tree};
 use splatcheck_judge::traffic::cost::PRICE;
@@ -24,14 +28,19 @@ use crate::gradcheck::{
     Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check,
     compare, traffic,
 };
+use exact::Exact;
+use gather_scatter::GatherScatter;
+use kernel_map::KernelMaps;
+use outcome::BUG;
+pub use outcome::{GalleryError, Judgement};
 
 /// A system.
 #[derive(Clone, Debug)]
 pub enum System {
     /// Kernels with gradients or with another way to compute the same.
     Floats(Box<Floats>),
-    /// Kernel maps of sparse convolution, which are integers.
-    KernelMaps(kernel_map::KernelMaps),
+    /// Kernels whose numbers are integers.
+    Integers(Integers),
 }
 
 impl System {
@@ -40,7 +49,7 @@ impl System {
     pub fn name(&self) -> &str {
         match self {
             Self::Floats(system) => &system.name,
-            Self::KernelMaps(_) => kernel_map::NAME,
+            Self::Integers(system) => system.name,
         }
     }
 
@@ -51,9 +60,18 @@ impl System {
     pub fn judge(&self, count: u64, seed: u64) -> Result<Judgement, GalleryError> {
         match self {
             Self::Floats(system) => system.judge(count, seed),
-            Self::KernelMaps(system) => system.judge(count, seed),
+            Self::Integers(system) => (system.judge)(&system.files, count, seed),
         }
     }
+}
+
+/// A system of kernels that the oracle of sparse convolution judges.
+#[derive(Clone, Debug)]
+pub struct Integers {
+    name: &'static str,
+    judge: exact::Judge,
+    /// PTX by variant.
+    files: BTreeMap<String, String>,
 }
 
 /// A system of kernels that `gradcheck` or `compare` judges.
@@ -68,65 +86,8 @@ pub struct Floats {
     marks: BTreeMap<String, String>,
 }
 
-/// What came of a system.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judgement {
-    /// Runs of right kernels.
-    pub runs: u64,
-    /// Numbers that were compared: derivatives, and what `[other]` gives.
-    pub compared: usize,
-    /// Reductions of its sums that were judged, by name, with what each sends to memory; the baseline is
-    /// `atomic`.
-    pub reductions: BTreeMap<String, Traffic>,
-    /// The reduction and threshold that cost the least of those that add up in registers; none where all cost more
-    /// than the baseline.
-    pub best: Option<(String, i64)>,
-    /// What was wrong with right kernels, in words.
-    pub wrong: Vec<String>,
-    /// Of each planted bug the first line of the report, and whether it names the marked line.
-    pub bugs: BTreeMap<String, (String, bool)>,
-}
-
-/// Why the gallery cannot be judged.
-#[derive(Debug, thiserror::Error)]
-pub enum GalleryError {
-    /// No folder of that name.
-    #[error("there is no system '{name}' in the gallery: expected one of {known}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Those that are there.
-        known: String,
-    },
-    /// There is no gallery.
-    #[error("no folder corpora/gallery here, and none is built in")]
-    Missing,
-    /// A file of it.
-    #[error(transparent)]
-    File(#[from] InputError),
-    /// The archive.
-    #[error("{}: {source}", file.display())]
-    Archive {
-        /// Its file.
-        file: PathBuf,
-        /// What is wrong.
-        source: ArchiveError,
-    },
-    /// A system's kernels or its manifest.
-    #[error("{name}: {source}")]
-    Program {
-        /// The system.
-        name: String,
-        /// What is wrong.
-        source: ProgramError,
-    },
-}
-
 /// The baseline, which the right kernels of a system have.
 pub const BASELINE: &str = "atomic";
-
-/// What a variant with a planted bug begins with.
-const BUG: &str = "bug";
 
 /// The variant in WGSL, and what those of its bugs end with.
 pub const WGSL: &str = "wgsl";
@@ -143,6 +104,12 @@ const THRESHOLDS: std::ops::RangeInclusive<i64> = 2..=32;
 
 /// One case of so many has its traffic counted at every threshold.
 const COUNTED: usize = 4;
+
+/// The systems whose numbers are integers, by the names of their folders.
+const EXACT: [(&str, exact::Judge); 2] = [
+    (GatherScatter::NAME, exact::judge::<GatherScatter>),
+    (KernelMaps::NAME, exact::judge::<KernelMaps>),
+];
 
 /// Reads the systems of these names, all where there is none.
 ///
@@ -168,9 +135,12 @@ pub fn systems(names: &[String]) -> Result<Vec<System>, GalleryError> {
         return Err(GalleryError::Unknown { name: name.clone(), known });
     }
     files.retain(|name, _| names.is_empty() || names.contains(name));
-    let system = |(name, files): (String, _)| match name.as_str() {
-        kernel_map::NAME => Ok(System::KernelMaps(kernel_map::KernelMaps { files })),
-        _ => Ok(System::Floats(Box::new(Floats::read(&folder, name, files)?))),
+    let system = |(name, files): (String, _)| {
+        let exact = EXACT.into_iter().find(|(exact, _)| *exact == name);
+        Ok(match exact {
+            Some((name, judge)) => System::Integers(Integers { name, judge, files }),
+            None => System::Floats(Box::new(Floats::read(&folder, name, files)?)),
+        })
     };
     files.into_iter().map(system).collect()
 }

@@ -81,6 +81,10 @@ extern "C" __global__ void map_by_search(const int* sources, const int* queries,
             staged[thread][a] = sources[4 * (first + thread) + a];
         }
     }
+    if (BUG == 14 && count > 0 && thread >= count) {
+        staged[thread][0] = sources[4 * (first + count - 1)];
+        staged[thread][1] = staged[thread][2] = staged[thread][3] = 0x3fffffff; // bug 14
+    }
     if (thread < 2) {
         const unsigned begin = first + thread * BLOCK;
         ends[thread] = begin == 0 ? 0
@@ -89,7 +93,9 @@ extern "C" __global__ void map_by_search(const int* sources, const int* queries,
             : first_query(kernel, k, queries, queries_count, sources + 4 * begin);
     }
     __syncthreads();
-    const unsigned last = BUG == 2 && count > 0 ? count - 1 : count; // bug 2
+    unsigned last = count;
+    if (BUG == 2 && count > 0) last = count - 1; // bug 2
+    if (BUG == 14 && count > 0) last = BLOCK;
     for (unsigned query = ends[0] + thread; query < ends[1]; query += BLOCK) {
         const Site site = source_of(kernel, k, queries + 4 * query);
         unsigned low = 0, high = last;
@@ -141,6 +147,12 @@ extern "C" __global__ void insert(const int* sources, int* table, int* duplicate
     }
 }
 
+// The row that the first half of a map, mirrored, has for offset k and a query: that of the query that finds it.
+static __device__ int mirrored(const Kernel& kernel, unsigned k, const int* queries, unsigned count, const int* query) {
+    const unsigned row = first_query(kernel, k, queries, count, query);
+    return row < count && compare(query, source_of(kernel, k, queries + 4 * row)) == 0 ? static_cast<int>(row) : NONE;
+}
+
 // One thread per offset and query.
 extern "C" __global__ void map_by_hash(const int* sources, const int* table, const int* queries, const Kernel* kernels,
                                        int* map, unsigned sources_count, unsigned queries_count, unsigned slots) {
@@ -161,9 +173,14 @@ extern "C" __global__ void map_by_hash(const int* sources, const int* table, con
         if (row == NONE || same(sources + 4 * row, narrow)) {
             break;
         }
+        if (BUG == 13 && slot_of(sources + 4 * row, 256) == slot_of(narrow, 256)) break; // bug 13
     }
     const bool is_odd = kernel.size[0] % 2 == 1 && kernel.size[1] % 2 == 1 && kernel.size[2] % 2 == 1;
     if (BUG == 8 && sources_count == queries_count && is_odd && k == gridDim.y / 2) row = query; // bug 8
+    if (BUG == 12 && 2 * k >= gridDim.y) {
+        row = query >= sources_count ? NONE
+            : mirrored(kernel, gridDim.y - 1 - k, queries, queries_count, sources + 4 * query); // bug 12
+    }
     if (BUG == 9 && row == NONE) row = sources_count; // bug 9
     map[k * queries_count + query] = row;
 }

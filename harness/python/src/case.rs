@@ -43,7 +43,7 @@ impl NativeCase {
 }
 
 /// The arithmetic of that name.
-fn arithmetic(name: &str) -> PyResult<Arithmetic> {
+pub(crate) fn arithmetic(name: &str) -> PyResult<Arithmetic> {
     Arithmetic::ALL.into_iter().find(|one| one.name() == name).ok_or_else(|| {
         let all = Arithmetic::ALL.map(Arithmetic::name).join(", ");
         PyValueError::new_err(format!("there is no model '{name}': expected one of {all}"))

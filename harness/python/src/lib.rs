@@ -7,6 +7,7 @@
 mod case;
 mod gradcheck;
 mod source;
+mod sparse;
 mod threads;
 
 use pyo3::exceptions::PyValueError;
@@ -49,5 +50,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<source::Source>()?;
     module.add_class::<gradcheck::Answer>()?;
     module.add_function(wrap_pyfunction!(gradcheck::manifest_files, module)?)?;
+    module.add_function(wrap_pyfunction!(sparse::sparse_oracle, module)?)?;
     module.add_function(wrap_pyfunction!(run_command, module)?)
 }

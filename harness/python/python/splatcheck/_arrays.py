@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-_DTYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I32": np.dtype("<i4"), "U32": np.dtype("<u4")}
+_DTYPES = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+    "I32": np.dtype("<i4"),
+    "U32": np.dtype("<u4"),
+}
 _NAMES = {"float32": "F32", "float16": "F16", "int32": "I32", "uint32": "U32", "int64": "I64", "uint8": "U8"}
 
 #: Device types of DLPack whose memory the processor reads: CPU, and pinned host memory of CUDA and ROCm.

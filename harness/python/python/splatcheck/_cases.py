@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from . import _arrays
+from . import _arrays, _sparse
 from ._native import MODELS, NativeCase, Source
 from ._native import STAGES as _STAGES
 
@@ -333,17 +333,29 @@ def expect_model(model: str | None, preset: str | None = None) -> str:
     return name
 
 
-def oracle(case: Case, *, model: str | None = None) -> dict[str, np.ndarray]:
-    """What the oracle computes for a case, in float64.
+def oracle(case: Case | Mapping[str, Any], *, model: str | None = None) -> dict[str, np.ndarray]:
+    """What the oracle computes for a case, or for a layer of sparse convolution, in float64.
 
     Beside each output ``x`` there is ``bound_x``: how far from ``x`` a conforming float32 kernel may lie,
     sums in any order; infinite where nothing can be said. Names and shapes are those of :class:`Case`, also
     with a preset.
 
+    A layer of sparse convolution is a mapping with what a file of ``splatcheck oracle`` has, by the same
+    names: ``coords`` [N, 4], whole numbers (a batch and three coordinates), ``feats`` [N, Ci], ``weights``
+    [K, Ci, Co] and ``v_out`` [M, Co], float32, of any library; ``kernel_size``, ``stride``, ``padding`` and
+    ``dilation``, each three numbers; ``transposed`` and ``submanifold``, ``False`` if left out; and
+    ``out_coords`` [M, 4], if the output's sites are given. The result has the names of that command, too:
+    ``out_coords`` [M, 4] and ``pairs`` [P, 3] in int32, ``out``, ``v_feats``, ``v_weights`` and their bounds.
+
     Args:
-        case: the case.
+        case: the case, or the layer.
         model: the arithmetic that the kernel promises: see :func:`assert_gradients`.
+
+    Raises:
+        ValueError: a layer cannot be followed; the message names the field, its row and the rule.
     """
+    if isinstance(case, Mapping):
+        return _sparse.oracle(case, expect_model(model))
     expect_case(case)
     model = expect_model(model, case._native.model)
     arrays = {}

@@ -4,6 +4,8 @@ __version__: str
 MODELS: list[str]
 STAGES: list[str]
 
+def sparse_oracle(case: bytes, model: str) -> bytes: ...
+
 class NativeCase:
     """A case with its job at a level."""
 

@@ -1,12 +1,24 @@
 //! What kernels with a known fault return: the definition with the mistake in it, row by row.
 
-use super::cases::Case;
+use super::super::sites::Case;
 use super::{BLOCK, NONE};
 use splatcheck_reference::sparse::Site;
 
+/// What a block is filled up with on each axis.
+const SENTINEL: i64 = 0x3fff_ffff;
+
+/// Eight bits of the kernel's hash of a site.
+fn short_hash(site: Site) -> u32 {
+    let mix = |hash: u32, at: i32| {
+        let hash = (hash ^ at.cast_unsigned()).wrapping_mul(16_777_619);
+        hash ^ (hash >> 15)
+    };
+    site.into_iter().fold(2_166_136_261, mix) & 255
+}
+
 /// A mistake of a kernel map, of public kernels where they are known to have made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(in crate::gallery) enum Fault {
     NotCompared,
     LastMissed,
     FirstAxisFastest,
@@ -18,11 +30,14 @@ pub(super) enum Fault {
     RowBeyondEnd,
     Truncates,
     DividesFloats,
+    HalfMirrored,
+    HashForSite,
+    SentinelIsASite,
 }
 
 impl Fault {
     /// In the order of the planted bugs.
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::NotCompared,
         Self::LastMissed,
         Self::FirstAxisFastest,
@@ -34,12 +49,10 @@ impl Fault {
         Self::RowBeyondEnd,
         Self::Truncates,
         Self::DividesFloats,
+        Self::HalfMirrored,
+        Self::HashForSite,
+        Self::SentinelIsASite,
     ];
-
-    /// The fault that is planted as this bug.
-    pub(super) fn of_bug(number: usize) -> Option<Self> {
-        Self::ALL.get(number.checked_sub(1)?).copied()
-    }
 
     /// What is wrong.
     pub(super) fn words(self) -> &'static str {
@@ -55,7 +68,32 @@ impl Fault {
             Self::RowBeyondEnd => "a query without a source has the row behind the last",
             Self::Truncates => "the division by the stride rounds towards zero",
             Self::DividesFloats => "the division by the stride is one of f32",
+            Self::HalfMirrored => "half of the map is the other half mirrored",
+            Self::HashForSite => "sites with equal hashes are taken for equal",
+            Self::SentinelIsASite => "what fills a block up is taken for a site",
         }
+    }
+
+    /// Whether the fault gives this map. Which of several sites of one hash is found is up to the order of threads.
+    pub(super) fn gives(self, case: &Case, map: &[i32]) -> bool {
+        if self != Self::HashForSite {
+            return map == self.map(case);
+        }
+        let (sources, queries) = case.ends();
+        let right = self.map(case);
+        let mut at = right.iter().zip(map).enumerate();
+        map.len() == right.len()
+            && at.all(|(at, (right, found))| {
+                let (k, (query, _)) = (at / queries.len(), queries[at % queries.len()]);
+                let wanted = self.source(case, i64::try_from(k).unwrap_or(i64::MAX), &query);
+                let source = usize::try_from(*found).ok().and_then(|row| sources.get(row));
+                let has_hash = |(site, _): &(Site, u32)| {
+                    let narrow = wanted.map(i32::try_from);
+                    narrow.iter().all(Result::is_ok)
+                        && short_hash(*site) == short_hash(narrow.map(Result::unwrap_or_default))
+                };
+                right == found || source.is_some_and(has_hash)
+            })
     }
 
     /// The source's row of offset k and query q at k Q + q.
@@ -73,6 +111,12 @@ impl Fault {
                 let row = match (self, row) {
                     (Self::IdentityGuessed, _) if guesses => Some(q),
                     (Self::RowBeyondEnd, None) => Some(sites.len()),
+                    (Self::HalfMirrored, _) if 2 * k >= offsets => {
+                        let finds = |query: &(Site, u32)| {
+                            Some(&self.source(case, offsets - 1 - k, &query.0)) == sites.get(q)
+                        };
+                        queries.iter().position(finds)
+                    }
                     (_, row) => row,
                 };
                 map.push(row.map_or(NONE, |row| i32::try_from(row).unwrap_or(i32::MAX)));
@@ -119,6 +163,10 @@ impl Fault {
             }
             Self::LastMissed => {
                 (is_there && (row + 1) % BLOCK != 0 && row + 1 < sites.len()).then_some(row)
+            }
+            Self::SentinelIsASite if !is_there && !sites.len().is_multiple_of(BLOCK) => {
+                let fills = |last: &[i64; 4]| wanted == [last[0], SENTINEL, SENTINEL, SENTINEL];
+                sites.last().is_some_and(fills).then_some(sites.len())
             }
             _ => is_there.then_some(row),
         }

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use safetensors::tensor::Dtype;
-use splatcheck_judge::io::container::{Container, need_only};
+use splatcheck_judge::io::container::{self, Container, need_only};
 use splatcheck_judge::io::error::{InputError, Problem, quoted};
 use splatcheck_judge::workload::named::{Opened, open};
 use splatcheck_judge::workload::{NOTE_PREFIX, WORKLOAD_KEY};
@@ -61,6 +61,14 @@ impl Case {
                 Err(Problem::new(WORKLOAD_KEY, quoted(NAME), advice))
             }
         })
+    }
+
+    /// The same of a file's bytes.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(bytes: &[u8]) -> Result<Self, Problem> {
+        Self::of(&container::parse(bytes)?)
     }
 
     fn of(container: &Container<'_>) -> Result<Self, Problem> {

@@ -33,7 +33,11 @@ pub fn write_result<S: Number>(
     write_file(file, &bytes)
 }
 
-fn encode<S: Number>(
+/// The bytes of that file.
+///
+/// # Errors
+/// A tensor that no file can hold.
+pub fn encode<S: Number>(
     case: &Case,
     products: Products<S>,
     radii: Option<(&'static str, Products<S>)>,

@@ -1,4 +1,4 @@
-//! Drawn sites and kernels.
+//! Drawn sites and kernels of sparse convolution.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub(super) struct Case {
     /// In the order in which they were drawn.
     pub(super) coords: Vec<Site>,
     /// The map; none where a site comes twice.
-    map: Option<KernelMap>,
+    pub(super) map: Option<KernelMap>,
 }
 
 /// Sites in lexicographic order, each with its row.
@@ -33,17 +33,17 @@ const KINDS: [&str; 20] = [
     "one site",
     "all sites of a box",
     "a line along each axis",
-    "a checkerboard",
+    "a checkerboard and a kernel of 5",
     "two sites at the dilation's distance",
     "batches with equal coordinates",
     "coordinates around 0 under a stride",
-    "coordinates at 2^15 and 2^20",
+    "coordinates at 2^15, 2^20 and 2^30",
     "coordinates at both ends of 32 bits",
     "sites that come twice",
     "an even kernel",
     "a kernel of 4",
     "a flat kernel with dilation",
-    "a stride beyond the kernel",
+    "a kernel of 1 and a larger stride",
     "as many outputs as inputs, not the same sites",
     "a transposed kernel",
     "the next layer's sites, given",
@@ -51,7 +51,8 @@ const KINDS: [&str; 20] = [
     "as many sites as blocks have, one more, one less",
 ];
 
-const SUBMANIFOLD: Kernel = Kernel {
+/// A kernel of 3 on each axis over the input's own sites.
+pub(super) const SUBMANIFOLD: Kernel = Kernel {
     size: [3; 3],
     stride: [1; 3],
     padding: [1; 3],
@@ -76,7 +77,10 @@ impl Case {
                 cells([13, 13, 13], |at| at.iter().filter(|x| **x != 0).count() < 2),
                 Output::Own,
             ),
-            4 => (SUBMANIFOLD, cells([6, 5, 4], |at| at.iter().sum::<i32>() % 2 == 0), Output::Own),
+            4 => {
+                let kernel = Kernel { size: [5; 3], padding: [2; 3], ..SUBMANIFOLD };
+                (kernel, cells([6, 5, 4], |at| at.iter().sum::<i32>() % 2 == 0), Output::Own)
+            }
             5 => {
                 let kernel = Kernel { dilation: [2; 3], padding: [2; 3], ..SUBMANIFOLD };
                 (kernel, vec![[0, 1, 2, 3], [0, 1, 2, 5], [0, 1, 2, 4], [0, 3, 4, 1]], Output::Own)
@@ -93,6 +97,10 @@ impl Case {
             8 => {
                 let mut all = cloud(&mut random, 30, 4, [1 << 15, -(1 << 15), 0]);
                 all.extend(cloud(&mut random, 30, 4, [-(1 << 20), 1 << 20, 1 << 15]));
+                // Right before 2^30 - 1, which is no site.
+                let before = |step| i32::MAX / 2 - 2 + step;
+                let corner = cells([2; 3], |_| true).into_iter();
+                all.extend(corner.map(|[_, x, y, z]| [1, before(x), before(y), before(z)]));
                 (strided, all, Output::Own)
             }
             9 => {
@@ -121,7 +129,8 @@ impl Case {
                 (kernel, cloud(&mut random, 70, 7, [0; 3]), Output::Own)
             }
             14 => {
-                (Kernel { stride: [3; 3], ..even }, cloud(&mut random, 70, 7, [0; 3]), Output::Own)
+                let kernel = Kernel { size: [1; 3], padding: [0; 3], stride: [3; 3], ..strided };
+                (kernel, cloud(&mut random, 140, 7, [0; 3]), Output::Own)
             }
             15 => {
                 let doubled = cloud(&mut random, 50, 5, [0; 3]).into_iter();
@@ -157,8 +166,23 @@ impl Case {
                 Some(all.into_iter().collect::<Vec<_>>())
             }
         };
-        let map = kernel_map(&kernel, &coords, given.as_deref()).ok();
-        Self { kind: KINDS[turn], kernel, coords, map }
+        Self::new(KINDS[turn], kernel, coords, given.as_deref())
+    }
+
+    /// Sites of any origin, with the oracle's map.
+    pub(super) fn new(
+        kind: &'static str,
+        kernel: Kernel,
+        coords: Vec<Site>,
+        given: Option<&[Site]>,
+    ) -> Self {
+        let map = kernel_map(&kernel, &coords, given).ok();
+        Self { kind, kernel, coords, map }
+    }
+
+    /// K, the number of the kernel's offsets.
+    pub(super) fn offsets(&self) -> usize {
+        usize::try_from(self.kernel.offsets()).unwrap_or(usize::MAX)
     }
 
     /// Sites beyond the first of each place.

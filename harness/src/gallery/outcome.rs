@@ -1,0 +1,66 @@
+//! What came of a system, or why nothing did.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use splatcheck_gpu::archive::ArchiveError;
+use splatcheck_judge::io::error::InputError;
+
+use crate::gradcheck::{ProgramError, Traffic};
+
+/// What a variant with a planted bug begins with.
+pub(super) const BUG: &str = "bug";
+
+/// What came of a system.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// Runs of right kernels.
+    pub runs: u64,
+    /// Numbers that were compared: derivatives, and what `[other]` gives.
+    pub compared: usize,
+    /// Reductions of its sums that were judged, by name, with what each sends to memory; the baseline is
+    /// `atomic`.
+    pub reductions: BTreeMap<String, Traffic>,
+    /// The reduction and threshold that cost the least of those that add up in registers; none where all cost more
+    /// than the baseline.
+    pub best: Option<(String, i64)>,
+    /// What was wrong with right kernels, in words.
+    pub wrong: Vec<String>,
+    /// Of each planted bug the first line of the report, and whether it names the marked line.
+    pub bugs: BTreeMap<String, (String, bool)>,
+}
+
+/// Why the gallery cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum GalleryError {
+    /// No folder of that name.
+    #[error("there is no system '{name}' in the gallery: expected one of {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that are there.
+        known: String,
+    },
+    /// There is no gallery.
+    #[error("no folder corpora/gallery here, and none is built in")]
+    Missing,
+    /// A file of it.
+    #[error(transparent)]
+    File(#[from] InputError),
+    /// The archive.
+    #[error("{}: {source}", file.display())]
+    Archive {
+        /// Its file.
+        file: PathBuf,
+        /// What is wrong.
+        source: ArchiveError,
+    },
+    /// A system's kernels or its manifest.
+    #[error("{name}: {source}")]
+    Program {
+        /// The system.
+        name: String,
+        /// What is wrong.
+        source: ProgramError,
+    },
+}
