@@ -42,6 +42,10 @@ fn a_checkout_is_compared_with_what_a_preset_was_read_at() {
     assert_eq!(said.code, Some(1), "{said:?}");
     let told = "parameter 2 was count, is 'const float * colors'; parameter 3 is new: 'int count'";
     assert!(said.out.contains(told), "{said:?}");
+    write("checkout/blend.cu", "__global__ void blend(int \u{1b}[31m count) {}");
+    let said = look();
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(!said.out.contains('\u{1b}'), "a terminal obeys nothing of a file: {said:?}");
     write("checkout/blend.cu", "__global__ void blend2(int count) {}");
     let said = look();
     assert_eq!(said.code, Some(1), "{said:?}");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::cli::exit::{CliError, Outcome};
 use crate::cli::paths;
-use splatcheck_judge::words::list;
+use splatcheck_judge::words::{MOST_SHOWN, list, shown};
 use splatcheck_workloads::presets::Preset;
 use splatcheck_workloads::presets::source::{Found, Source};
 
@@ -34,7 +34,7 @@ pub fn run(preset: Option<&str>, folder: &Path, out: &mut dyn Write) -> Result<O
         for source in preset.sources() {
             let found = source.look(&folder).map_err(CliError::of)?;
             seen.add(&found);
-            writeln!(out, "  {}", line(source, &found))?;
+            writeln!(out, "  {}", shown(&line(source, &found), MOST_SHOWN))?;
         }
     }
     seen.outcome(preset.is_some())

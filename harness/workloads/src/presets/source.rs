@@ -102,7 +102,9 @@ impl Source {
         if !file.exists() {
             return Ok(Found::FileMissing);
         }
-        let text = read::text(&file)?;
+        // A comment may be in any encoding.
+        let bytes = read::bytes_up_to(&file, read::MOST_TEXT)?;
+        let text = String::from_utf8_lossy(&bytes);
         let all = declarations(&text, Language::of(&self.file), &self.kernel);
         let same = all.iter().any(|one| one.sha256() == self.sha256);
         Ok(match all.into_iter().next() {

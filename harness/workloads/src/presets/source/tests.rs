@@ -83,6 +83,9 @@ fn a_checkout_has_the_list_another_or_none() {
         |text: &str| std::fs::write(here.path().join("a/kernel.cu"), text).expect("written");
     write(CUDA);
     assert_eq!(right.look(here.path()).expect("looked"), Found::Same);
+    let other = [&b"// caf\xe9\n"[..], CUDA.as_bytes()].concat();
+    std::fs::write(here.path().join("a/kernel.cu"), other).expect("written");
+    assert_eq!(right.look(here.path()).expect("looked"), Found::Same, "a comment in Latin-1");
     write("");
     assert_eq!(right.look(here.path()).expect("looked"), Found::KernelMissing);
     let differences = |text: &str| {
