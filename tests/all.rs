@@ -9,6 +9,7 @@ mod action;
 mod attack;
 mod bad_apple;
 mod chain;
+mod checkout;
 mod command;
 mod command_protocol;
 mod corpora;

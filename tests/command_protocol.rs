@@ -283,6 +283,7 @@ fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
         ("gsplat-main", raster, "gsplat_main rasterize_to_pixels_bwd", "'alpha of 1.5'"),
         ("inria", raster, "inria render_backward", "'full off-diagonal'"),
         ("brush", raster, "brush rasterize_bwd", "'by opacity'"),
+        ("gswarp", raster, "gswarp backward_render_tiles", "'no opacity'"),
         ("gsplat-1.5", forward, project, "'nothing is beside'"),
         ("gsplat-main", backward, project_bwd, "'off-diagonal twice'"),
     ] {

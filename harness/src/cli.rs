@@ -194,7 +194,12 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
     }
     match cli.command {
         Command::Acceptance(typed) => acceptance::run(&typed.resolve()?, out),
-        Command::Check(typed) => check::run(&typed.resolve()?, out),
+        Command::Check(typed) => match &typed.checkout {
+            Some(folder) => {
+                check::run_checkout(typed.command.contract.preset.as_deref(), folder, out)
+            }
+            None => check::run(&typed.resolve()?, out),
+        },
         Command::SelfCheck(typed) => check::run(&typed.resolve(&engines_here()?)?, out),
         Command::Cases(typed) => cases::run(&typed.resolve()?, out),
         Command::Coverage(typed) => coverage::run(&typed.resolve()?, out),

@@ -16,6 +16,7 @@ RASTER = [
     ("gsplat-main", "gsplat_main", "rasterize_to_pixels_bwd", "alpha of 1.5", {"corpus": CORPUS, "count": 0}),
     ("inria", "inria", "render_backward", "full off-diagonal", {"count": 5}),
     ("brush", "brush", "rasterize_bwd", "by opacity", {"count": 5}),
+    ("gswarp", "gswarp", "backward_render_tiles", "no opacity", {"count": 5}),
 ]
 # Level, module, function, a bug, and what the first line of the report says of it.
 PROJECTIONS = [

@@ -1,5 +1,6 @@
 //! `splatcheck check` judges a user's program, `splatcheck self-check` every kernel of this project on every engine.
 
+mod checkout;
 mod options;
 mod program;
 
@@ -17,6 +18,7 @@ use super::provenance;
 use super::reproducer::Reproducers;
 use super::scene::{Said, scene_cases};
 use super::sight::all_blind;
+pub use checkout::run as run_checkout;
 pub use options::{CheckArgs, CheckPlan, SelfCheckArgs};
 use rayon::prelude::*;
 use splatcheck_judge::campaign::merge::{add_report, join_seeds};

@@ -11,6 +11,7 @@
 mod case;
 mod check;
 mod form;
+pub mod source;
 mod terms;
 mod text;
 
@@ -33,13 +34,16 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use source::Source;
+
 /// Name and text of each preset of our own.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("gsplat-1.5", include_str!("presets/gsplat-1.5.toml")),
     ("gsplat-main", include_str!("presets/gsplat-main.toml")),
     ("inria", include_str!("presets/inria.toml")),
     ("fastgs", include_str!("presets/fastgs.toml")),
     ("brush", include_str!("presets/brush.toml")),
+    ("gswarp", include_str!("presets/gswarp.toml")),
 ];
 
 /// The key of the note, behind [`NOTE_PREFIX`], that holds a reproducer's preset.
@@ -53,6 +57,8 @@ pub struct Preset {
     text: Option<String>,
     /// What it is a preset of, in words.
     project: Option<String>,
+    /// The declarations that it was read at.
+    sources: Vec<Source>,
     /// What its kernels are judged as.
     pub terms: Terms,
     /// What is built into its kernels, where they are of another workload than splats.
@@ -166,6 +172,11 @@ pub fn names() -> String {
 }
 
 impl Preset {
+    /// All of our own.
+    pub fn all() -> impl Iterator<Item = Self> {
+        BUILT_IN.iter().filter_map(|(name, _)| Self::named(name).ok())
+    }
+
     /// One of our own.
     ///
     /// # Errors
@@ -216,6 +227,12 @@ impl Preset {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The declarations that it was read at; none where it is not tied to a commit or a release.
+    #[must_use]
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
     }
 
     /// A user's file's text; `None` of one of our own.

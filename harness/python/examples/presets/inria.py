@@ -14,7 +14,7 @@ TILE = 16
 def render_backward(x, meta, bug=None):
     """The gradients; `bug` makes them wrong on purpose."""
     n, (width, height) = len(x["colors"]), (meta["W"], meta["H"])
-    shapes = {"mean2D": (n, 3), "conic2D": (n, 2, 2), "opacity": (n, 1), "colors": (n, 3)}
+    shapes = {"mean2D": (n, 3), "conic2D": (n, 2, 2), "opacity": (n, 1), "colors": x["colors"].shape}
     grads = {f"dL_d{name}": np.zeros(shape, f32) for name, shape in shapes.items()}
     with np.errstate(all="ignore"):
         for t, (start, end) in enumerate(x["ranges"]):

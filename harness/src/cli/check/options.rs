@@ -27,11 +27,15 @@ use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
 
 /// Options of `check`, as typed: a user's program is judged.
 #[derive(Clone, Debug, Args)]
-#[command(mut_arg("command", |command| command.required(true)))]
+#[command(mut_arg("command", |command| command.required_unless_present("checkout")))]
 pub struct CheckArgs {
     /// The program, and as what it is judged.
     #[command(flatten)]
     pub command: CommandArgs,
+    /// Judge nothing, but say of each preset, or of the one that --preset names, whether its kernels in this
+    /// checkout of the project have the parameters that the preset was read at
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    pub checkout: Option<PathBuf>,
     /// Processes of your program that share the cases
     #[arg(long, value_name = "J", default_value_t = 1, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]

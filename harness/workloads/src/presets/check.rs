@@ -7,6 +7,7 @@ use splatcheck_reference::splat::Formulation;
 use toml::Spanned;
 
 use super::form::shape_of;
+use super::source::Source;
 use super::terms::{built_in_of, constants_of, roundings};
 use super::text::{self, File};
 use super::{Interface, Named, Preset, TANGENTS, Terms};
@@ -52,6 +53,7 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
         name: name.to_owned(),
         text: None,
         project: file.project.clone(),
+        sources: check.sources(&file.source)?,
         terms,
         built_in,
         arithmetic: check.arithmetic(file.model.as_ref())?,
@@ -150,6 +152,10 @@ impl Check<'_> {
                 Err(self.at("channels", channels).problem(&channels.get_ref().to_string(), advice))
             }
         }
+    }
+
+    fn sources(&self, written: &[Spanned<Source>]) -> Result<Vec<Source>, Problem> {
+        written.iter().map(|one| Source::check(one, &self.at("source", one))).collect()
     }
 
     fn parameters(&self, written: &[Spanned<String>]) -> Result<Fields, Problem> {

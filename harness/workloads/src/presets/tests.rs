@@ -59,6 +59,33 @@ fn every_preset_of_our_own_is_one() {
     assert!(error.contains("a/b.toml: cannot read the file"), "{error}");
 }
 
+/// A preset is of one version, whose list it holds as names and a hash.
+#[test]
+fn a_source_is_one_file_of_one_version() {
+    let good = format!(
+        "{GOOD}[[source]]\nrepository = \"own/own\"\nrelease = \"1\"\nfile = \"a/b.cu\"\nkernel = \"f\"\n\
+         parameters = [\"x\"]\nsha256 = \"{}\"\n",
+        "0".repeat(64)
+    );
+    let preset = Preset::parse("own", good.clone()).expect("it is right");
+    assert_eq!(preset.sources().iter().map(Source::version).collect::<Vec<_>>(), ["1"]);
+    for (from, to, expected) in [
+        ("release = \"1\"\n", "", "source is without one version: give commit, or release"),
+        ("release = \"1\"", "release = \"1\"\ncommit = \"1\"", "source is without one version"),
+        ("release = \"1\"", "commit = \"main\"", "source.commit is 'main': expected 40"),
+        ("sha256 = \"0", "sha256 = \"", "expected 64 hexadecimal digits"),
+        ("a/b.cu", "../b.cu", "source.file is '../b.cu': give its path from"),
+        ("a/b.cu", "/b.cu", "source.file is '/b.cu': give its path from"),
+        ("a/b.cu", "", "source.file is '': give its path from"),
+        ("kernel = \"f\"", "kernl = \"f\"", "unknown field `kernl`"),
+    ] {
+        let text = refused(&good.replacen(from, to, 1));
+        assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
+    }
+    let tied = Preset::all().filter(|preset| !preset.sources().is_empty());
+    assert_eq!(tied.map(|one| one.name).collect::<Vec<_>>(), ["gsplat-1.5", "gswarp"]);
+}
+
 /// Harmonics have three channels.
 #[test]
 fn a_preset_that_no_case_can_be_for_is_refused() {
@@ -100,6 +127,10 @@ fn a_users_own_preset_goes_with_its_reproducers() {
     let error = fastgs.interface(Level::Raster).expect_err("not there").to_string();
     assert!(error.contains("no level raster (") && error.ends_with("it has full"), "{error}");
     assert_eq!(fastgs.usual_level(), Level::Full, "the only one");
+    // A manifest of its blending is judged as the preset says.
+    let blending = "fastgs".parse().expect("a formulation");
+    assert_eq!(fastgs.terms.formulation, Some(blending), "what is left of the image");
+    assert!(fastgs.terms.rules.colors_not_negative, "max(colour, 0)");
 }
 
 /// Everything that can be wrong in the text, with the words that say it.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::source::Source;
 use super::terms::{Constants, WrittenTerms};
 use crate::layout::Expression;
 use crate::layout::written::Written;
@@ -15,6 +16,9 @@ use crate::layout::written::Written;
 pub(super) struct File {
     /// For readers: what it is a preset of.
     pub(super) project: Option<String>,
+    /// Where its kernels are declared.
+    #[serde(default)]
+    pub(super) source: Vec<Spanned<Source>>,
     pub(super) formulation: Option<Spanned<String>>,
     pub(super) extra_roundings: Option<Spanned<i64>>,
     pub(super) convention: Option<Spanned<String>>,

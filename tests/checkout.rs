@@ -1,0 +1,59 @@
+//! `splatcheck check --checkout`: whether a project's kernels are still those of a preset.
+
+use std::fs;
+
+use splatcheck_tests::say;
+
+/// A checkout with a kernel of our own, which a preset of our own names.
+#[test]
+fn a_checkout_is_compared_with_what_a_preset_was_read_at() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let write = |name: &str, text: &str| fs::write(here.join(name), text).expect("written");
+    fs::create_dir(here.join("checkout")).expect("made");
+    let kernel =
+        "template <int N>\n__global__ void blend(const float *means, // [N, 2]\n int count) {}\n";
+    let preset = |sha256: &str| {
+        format!(
+            "[[source]]\nrepository = \"own/own\"\ncommit = \"{}\"\nfile = \"blend.cu\"\nkernel = \"blend\"\n\
+             parameters = [\"means\", \"count\"]\nsha256 = \"{sha256}\"\n[raster]\ninputs = []\noutputs = [\
+             {{ name = \"v_means2d\" }}, {{ name = \"v_conics\" }}, {{ name = \"v_opacities\" }}, {{ name = \"v_colors\" }}]\n",
+            "a".repeat(40)
+        )
+    };
+    write("own.toml", &preset(&"0".repeat(64)));
+    let look = || say(here, &["check", "--checkout", "checkout", "--preset", "own.toml"]);
+    let said = look();
+    assert!(said.code == Some(2) && said.err.contains("nothing was compared"), "{said:?}");
+    assert!(said.out.contains("file missing: blend.cu, of own/own, aaaa"), "{said:?}");
+    write("checkout/blend.cu", kernel);
+    let said = look();
+    assert_eq!(said.code, Some(1), "another hash: {said:?}");
+    assert!(
+        said.out.contains("the names are the same: a type is another; it now has means and count")
+    );
+    let hash = said.out.trim().rsplit(' ').next().expect("the last word");
+    write("own.toml", &preset(hash));
+    let said = look();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("  same: blend in blend.cu, as in own/own, aaaa"), "{said:?}");
+    write("checkout/blend.cu", &kernel.replace("int count", "const float *colors, int count"));
+    let said = look();
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let told = "parameter 2 was count, is 'const float * colors'; parameter 3 is new: 'int count'";
+    assert!(said.out.contains(told), "{said:?}");
+    write("checkout/blend.cu", "__global__ void blend(int \u{1b}[31m count) {}");
+    let said = look();
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(!said.out.contains('\u{1b}'), "a terminal obeys nothing of a file: {said:?}");
+    write("checkout/blend.cu", "__global__ void blend2(int count) {}");
+    let said = look();
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("  kernel missing: blend in blend.cu"), "{said:?}");
+    let all = say(here, &["check", "--checkout", "checkout"]);
+    assert!(
+        all.code == Some(2)
+            && all.out.contains("inria (3D Gaussian Splatting, 2023)\n  not tied: "),
+        "{all:?}"
+    );
+}
