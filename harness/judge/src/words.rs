@@ -1,6 +1,6 @@
 //! Numbers and paths in sentences.
 
-use sha2::{Digest, Sha256};
+use splatcheck_gpu::artifact;
 use std::borrow::Borrow;
 use std::fmt::{Display, Write as _};
 use std::path::Path;
@@ -98,8 +98,7 @@ pub fn folder_name(name: &str) -> String {
     if plain.len() <= LONGEST {
         return plain;
     }
-    let hash = Sha256::digest(name.as_bytes());
-    let digits: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let digits = &artifact::sha256(name.as_bytes())[..8];
     format!("{}-{digits}", &plain[..LONGEST - digits.len() - 1])
 }
 

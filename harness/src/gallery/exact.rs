@@ -61,25 +61,22 @@ impl<'a> Device<'a> {
     }
 
     /// An array that kernels write to, with these numbers at first.
-    pub(super) fn upload<const BYTES: usize, T: Copy>(
+    pub(super) fn upload<T: Copy>(
         &mut self,
         numbers: &[T],
-        bytes: impl Fn(T) -> [u8; BYTES],
+        bytes: impl Fn(T) -> [u8; 4],
     ) -> Buffer {
-        let all: Vec<u8> = numbers.iter().flat_map(|n| bytes(*n)).collect();
-        self.memory.upload(&all)
+        self.memory.upload(&words(numbers, bytes))
     }
 
-    /// The same of integers that kernels read.
-    pub(super) fn input(&mut self, name: &str, numbers: &[i32]) -> Buffer {
-        let all: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-        self.memory.upload_input(name, &all)
-    }
-
-    /// The same of floats.
-    pub(super) fn input_floats(&mut self, name: &str, numbers: &[f32]) -> Buffer {
-        let all: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-        self.memory.upload_input(name, &all)
+    /// The same of one that they read.
+    pub(super) fn input<T: Copy>(
+        &mut self,
+        name: &str,
+        numbers: &[T],
+        bytes: impl Fn(T) -> [u8; 4],
+    ) -> Buffer {
+        self.memory.upload_input(name, &words(numbers, bytes))
     }
 
     /// Runs a kernel with at least so many threads in x, and so many blocks in y.
@@ -125,6 +122,11 @@ impl From<String> for Stopped {
     fn from(words: String) -> Self {
         Self { words, is_race: false }
     }
+}
+
+/// Numbers as they lie in memory.
+fn words<T: Copy>(numbers: &[T], bytes: impl Fn(T) -> [u8; 4]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| bytes(*n)).collect()
 }
 
 /// A number as kernels take it.

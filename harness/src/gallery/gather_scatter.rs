@@ -85,13 +85,13 @@ impl Exact for GatherScatter {
 /// Runs all kernels on a layer.
 fn found(device: &mut Device<'_>, layer: &Layer<'_>) -> Result<Found, Stopped> {
     let (ins, outs, rows) = (layer.ins, layer.outs, layer.most_rows());
-    let feats = device.input_floats("features", &layer.feats);
-    let weights = device.input_floats("weights", &layer.weights);
-    let v_out = device.input_floats("v_out", &layer.v_out);
-    let [from, to] =
-        [("from", 1), ("to", 2)].map(|(name, side)| device.input(name, &layer.side(side)));
-    let begins = device.input("begins", &layer.begins);
-    let order = device.input("order", &layer.order);
+    let feats = device.input("features", &layer.feats, f32::to_le_bytes);
+    let weights = device.input("weights", &layer.weights, f32::to_le_bytes);
+    let v_out = device.input("v_out", &layer.v_out, f32::to_le_bytes);
+    let [from, to] = [("from", 1), ("to", 2)]
+        .map(|(name, side)| device.input(name, &layer.side(side), i32::to_le_bytes));
+    let begins = device.input("begins", &layer.begins, i32::to_le_bytes);
+    let order = device.input("order", &layer.order, i32::to_le_bytes);
     let mut zeros = |n: usize| device.upload(&vec![0.0; n], f32::to_le_bytes);
     let [gathered, gathered_back] = [(); 2].map(|()| zeros(rows * ins));
     let v_products = zeros(rows * outs);

@@ -120,9 +120,9 @@ fn found(device: &mut Device<'_>, case: &Case) -> Result<Found, Stopped> {
         .map(|rows| rows.iter().flat_map(|(site, _)| *site).collect::<Vec<_>>());
     let offsets = case.offsets();
     let slots = (2 * sources.len()).next_power_of_two();
-    let sites = device.input("sources", &source_sites);
-    let asked = device.input("queries", &query_sites);
-    let kernel = device.input("kernel", &words_of(&case.kernel));
+    let sites = device.input("sources", &source_sites, i32::to_le_bytes);
+    let asked = device.input("queries", &query_sites, i32::to_le_bytes);
+    let kernel = device.input("kernel", &words_of(&case.kernel), i32::to_le_bytes);
     let [by_search, by_hash] =
         [(); 2].map(|()| device.memory.allocate(4 * offsets * queries.len()));
     let table = device.upload(&vec![NONE; slots], i32::to_le_bytes);

@@ -3,7 +3,7 @@
 
 use crate::words::shell_word;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use splatcheck_gpu::artifact;
 use std::fmt;
 
 /// What a report is of.
@@ -67,8 +67,7 @@ impl SourceFile {
     /// A file with these bytes.
     #[must_use]
     pub fn new(role: Role, path: impl Into<String>, bytes: &[u8]) -> Self {
-        let digits = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { role, path: path.into(), sha256: digits }
+        Self { role, path: path.into(), sha256: artifact::sha256(bytes) }
     }
 }
 

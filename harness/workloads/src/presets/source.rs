@@ -4,11 +4,11 @@
 //! project's text is in it. Comments and white space do not count.
 
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use std::path::{Component, Path};
 use toml::Spanned;
 
 use crate::layout::written::At;
+use splatcheck_gpu::artifact;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_judge::io::{InputError, Problem, read};
 
@@ -142,8 +142,7 @@ impl Declaration {
     /// The hash of the list: of each parameter's tokens, with a space between two, and a line for each.
     #[must_use]
     pub fn sha256(&self) -> String {
-        let digest = Sha256::digest(self.parameters.join("\n").as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        artifact::sha256(self.parameters.join("\n").as_bytes())
     }
 
     /// The names.
@@ -180,15 +179,13 @@ impl Language {
 
     /// The name in a parameter's tokens: the last word before a default or a bound, or the first word.
     fn name(self, tokens: &[&str]) -> String {
-        let words = |part: &[&str]| part.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let end = tokens.iter().position(|token| matches!(*token, "=" | "["));
-        let head = words(&tokens[..end.unwrap_or(tokens.len())]);
-        let mut found = head.into_iter().filter(|token| is_word(token));
+        let head = tokens.iter().take_while(|token| !matches!(**token, "=" | "["));
+        let words: Vec<_> = head.filter(|token| is_word(token)).collect();
         let name = match self {
-            Self::Cuda => found.next_back(),
-            Self::Python => found.next(),
+            Self::Cuda => words.last(),
+            Self::Python => words.first(),
         };
-        name.unwrap_or_default()
+        name.map_or_else(String::new, ToString::to_string)
     }
 }
 
@@ -224,9 +221,10 @@ fn list_of<'t, 's>(tokens: &'t [&'s str], kernel: &str) -> Option<&'t [&'s str]>
         let close = open + close?;
         let name = open.checked_sub(1).map(|before| tokens[before]);
         match name {
-            // Words with parentheses of their own before the name.
-            Some("__launch_bounds__" | "__attribute__" | "__cluster_dims__") => at = close + 1,
-            Some("(") | None => at = close + 1,
+            // Words with parentheses of their own before the name, or no word.
+            Some("__launch_bounds__" | "__attribute__" | "__cluster_dims__" | "(") | None => {
+                at = close + 1;
+            }
             Some(name) => return (name == kernel).then(|| &tokens[open + 1..close]),
         }
     }
