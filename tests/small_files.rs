@@ -5,6 +5,7 @@
 use splatcheck_tests::{root, small_ply, splatcheck, text};
 use std::fmt::Write as _;
 use std::fs::{self, File};
+use std::iter::repeat_n;
 use std::path::Path;
 use std::process::Stdio;
 use std::thread::sleep;
@@ -115,14 +116,14 @@ fn rows() -> Vec<Row> {
         row(
             "200 large cameras, of which one is rendered",
             "a.json",
-            cameras([[2048; 2]; 200].into_iter()),
+            cameras(repeat_n([2048; 2], 200)),
             &render,
             (0, "a.png: 2048x2048 pixels"),
         ),
         row(
             "100,000 cameras",
             "a.json",
-            cameras([[16; 2]; 100_000].into_iter()),
+            cameras(repeat_n([16; 2], 100_000)),
             &render,
             (0, "a.png: 16x16 pixels"),
         ),
