@@ -2,7 +2,7 @@
 //! a GiB.
 #![cfg(target_os = "linux")]
 
-use splatcheck_tests::{root, small_ply, splatcheck, text};
+use splatcheck_tests::{own_kernel, path, root, small_ply, splatcheck, text};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::iter::repeat_n;
@@ -79,10 +79,26 @@ fn known(count: usize) -> String {
 /// The example's pair of kernels with more instructions at the beginning of the backward one.
 fn pair(more: &str) -> String {
     let right = fs::read_to_string(root().join("harness/examples/gradcheck/pair.ptx"));
-    let right = right.expect("a kernel");
-    let entry = right.find(".entry splat_backward").expect("its name");
+    longer(&right.expect("a kernel"), "splat_backward", more)
+}
+
+/// Kernels, of which one has more instructions at its beginning.
+fn longer(right: &str, kernel: &str, more: &str) -> String {
+    let entry = right.find(&format!(".entry {kernel}")).expect("its name");
     let body = entry + right[entry..].find('{').expect("its body") + 1;
     format!("{}\n{more}\n{}", &right[..body], &right[body..])
+}
+
+/// A case for the users' kernels: one Gaussian of a few pixels in an image of this width and height.
+fn one_gaussian(pixels: u32) -> String {
+    let (half, scale) = (pixels / 2, 16.0 / f64::from(pixels));
+    format!(
+        "purpose = \"one Gaussian\"\nconvention = \"inria\"\nwidth = {pixels}\nheight = {pixels}\n\
+         channels = 3\nloss = {{ seed = 1, magnitude = 1.0 }}\n\n[[camera]]\nfx = {pixels}.0\n\
+         fy = {pixels}.0\ncx = {half}.0\ncy = {half}.0\n\n[[gaussian]]\nmean = [0.0, 0.0, 4.0]\n\
+         quat = [1.0, 0.0, 0.0, 0.0]\nscale = [{scale:?}, {scale:?}, {scale:?}]\nopacity = 0.5\n\
+         color = [0.5, 0.4, 0.3]\n"
+    )
 }
 
 /// Registers that are all alive at once.
@@ -196,6 +212,56 @@ fn a_small_file_takes_little_memory_and_little_time() {
         assert!(said.contains(says), "{what}: {said}");
         assert!(0 < most && most < MOST_MIB, "{what}: {most} MiB: {said}");
     }
+}
+
+/// Runs a command on the users' kernel in a file of this folder; what it said, and the most memory it had in MiB.
+fn judged(here: &Path, more: &[&str], code: i32) -> (String, u64) {
+    let manifest = path("gpu/tests/kernels/own_backward.toml");
+    let words = [&["ptx", "own.ptx", "--manifest", &manifest], more].concat();
+    let (ended, said, most, took) = measured(here, &words).expect("an end");
+    println!("{more:?}: {most} MiB, {:.1} s", took.as_secs_f64());
+    assert_eq!(ended, Some(code), "{more:?}: {said}");
+    (said, most)
+}
+
+/// A thousand registers of the threads of 1,024 blocks are a GiB, so that not all blocks may keep them at once.
+#[test]
+fn registers_are_kept_of_a_few_blocks_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let right = fs::read_to_string(own_kernel("own_backward_converged.ptx")).expect("a kernel");
+    let lost = right.replace("red.global.add.f32", "//");
+    let registers = registers(1000);
+    fs::write(here.join("own.ptx"), longer(&lost, "own_backward", &registers)).expect("written");
+    fs::write(here.join("case.toml"), one_gaussian(512)).expect("written");
+    let (said, most) = judged(here, &["--case", "case.toml", "--out", "out"], 1);
+    assert!(most < MOST_MIB / 2, "{most} MiB: {said}");
+    let again = said.lines().find_map(|line| line.split_once("run it again: splatcheck "));
+    let again: Vec<_> = again.expect("a reproducer").1.split_whitespace().collect();
+    let (ended, said, most, took) = measured(here, &again).expect("an end");
+    println!("replay: {most} MiB, {:.1} s", took.as_secs_f64());
+    assert_eq!(ended, Some(1), "{said}");
+    assert!(said.contains("exactly the recorded failure"), "{said}");
+    assert!(most < MOST_MIB / 2, "{most} MiB: {said}");
+}
+
+/// A tenth of the cases that took 1.8 GiB once takes a tenth of the memory that is allowed.
+#[test]
+fn a_corpus_of_many_cases_takes_little_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let right = own_kernel("own_backward_converged.ptx");
+    fs::copy(right, here.join("own.ptx")).expect("copied");
+    fs::write(here.join("case.toml"), one_gaussian(16)).expect("written");
+    fs::create_dir(here.join("corpus")).expect("made");
+    let cases = 10_000;
+    for number in 0..cases {
+        let name = format!("corpus/{number}.toml");
+        fs::hard_link(here.join("case.toml"), here.join(name)).expect("a link");
+    }
+    let (said, most) = judged(here, &["--corpus", "corpus"], 0);
+    assert!(said.contains("10000 runs"), "{said}");
+    assert!(most < MOST_MIB / 10, "{most} MiB: {said}");
 }
 
 /// An image that was asked for is made, where there is memory for it.
