@@ -298,6 +298,10 @@ fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
         let wrong = preset(&python, kernel, bug);
         let said = say(folder.path(), &[&words[..], &[&wrong]].concat());
         assert_eq!(said.code, Some(1), "{name}, {bug}: {said:?}");
+        if name == "inria" {
+            let note = "v_conics is read from the preset's array dL_dconic2D";
+            assert!(said.out.contains(note), "{said:?}");
+        }
         // The reproducer says which preset it is of.
         let file = reproducer(folder.path(), &said);
         let file = file.to_str().expect("a plain name");

@@ -160,6 +160,11 @@ impl NativeCase {
         Ok(Self::new(AnyCase::clone(&self.case), self.view, other))
     }
 
+    /// Which of the preset's arrays an output is read from, where the array has another name.
+    fn read_from(&self, output: &str) -> Option<String> {
+        self.contract.read_from(output)
+    }
+
     /// Judges the outputs, the bytes of a .safetensors.
     fn judge(&self, py: Python<'_>, outputs: &[u8], model: &str) -> PyResult<Judged> {
         let arithmetic = arithmetic(model)?;

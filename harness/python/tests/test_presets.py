@@ -1,6 +1,7 @@
 """Presets: kernels of public projects in their own layouts, one right and one wrong of each."""
 
 import importlib
+import re
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,8 @@ def test_a_numpy_kernel_in_the_projects_layout(preset, module, function, bug, op
     assert result.judged > 90 and "NOT EXERCISED" in str(result), result
     wrong = splatcheck.check(lambda x, meta: right(x, meta, bug), preset=preset, level="raster", **options)
     assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"
+    if preset == "inria":
+        assert re.search(r"Note: v_\w+ is read from the preset's array dL_d\w+", str(wrong)), wrong
 
 
 def test_a_field_of_the_convention_is_named_where_gradients_are_by_logits(monkeypatch):

@@ -239,6 +239,9 @@ impl CommandPlan {
         let line = shell_word(&self.line.to_string());
         let note = format!("to run it again with your program, add --command {line}");
         for finding in reports.iter_mut().flat_map(|report| &mut report.findings) {
+            if let Fault::Difference(difference) = &finding.fault {
+                finding.notes.extend(self.promise.contract.read_from(&difference.output));
+            }
             finding.notes.push(note.clone());
         }
     }

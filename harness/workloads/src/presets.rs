@@ -113,6 +113,17 @@ impl Interface {
         arrays.flat_map(|array| array.fields.iter().filter_map(|field| field.tensor()))
     }
 
+    /// The name of the written array that holds an output.
+    #[must_use]
+    pub fn array_with(&self, output: &str) -> Option<&str> {
+        let holds = |array: &Array| {
+            let mut tensors = array.fields.iter().filter_map(|field| field.tensor());
+            tensors.any(|tensor| tensor.name() == output)
+        };
+        let named = self.outputs.iter().find(|named| named.array.as_ref().is_some_and(holds))?;
+        Some(&named.name)
+    }
+
     /// Whether one of its arrays holds the tensor.
     #[must_use]
     pub fn has(&self, tensor: Tensor) -> bool {

@@ -165,6 +165,9 @@ pub struct FindingSummary {
     pub fault: String,
     /// What the kernel may have got wrong, the best hypothesis first; empty where nothing is known.
     pub diagnosis: Vec<String>,
+    /// More for the reader, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The element outside its bound; `None` where the engine gave no result.
     pub element: Option<ElementSummary>,
     /// The first elements outside their bounds in the smallest case that fails.
@@ -392,6 +395,7 @@ impl FindingSummary {
                 .iter()
                 .flat_map(|diagnosis| diagnosis.lines().map(str::to_owned))
                 .collect(),
+            notes: finding.notes.clone(),
             element,
             outside: finding.outside.iter().map(ElementSummary::new).collect(),
             case: finding.case.name().to_owned(),

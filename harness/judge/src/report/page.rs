@@ -172,6 +172,7 @@ fn finding(
                 @if !others.is_empty() { ul { @for other in others { li { (other) } } } }
             }
             p { (finding.what) }
+            @for note in &finding.notes { p { (note) } }
             p.soft {
                 (count(finding.runs, "run")) " failed in this way; the smallest case is "
                 (finding.case) ", camera " (finding.camera)

@@ -132,6 +132,8 @@ def message(
             f"  bound  {worst.bound!r}",
         ]
         # What a sum consists of, and how many terms the error is worth: the rest is said above.
+        read_from = case._native.read_from(worst.output)
+        notes = [*notes, *([read_from] if read_from else [])]
         terms = worst.text.partition("; ")[2]
         lines += [f"  {terms}"] if terms else []
     lines += [_sentence(line) for line in diagnosis[1:]]

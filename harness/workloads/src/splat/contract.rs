@@ -340,6 +340,13 @@ impl Contract {
         unused.map(|output| format!("{}: {why}", output.name)).collect()
     }
 
+    /// Which of the preset's arrays an output is read from, in words, where the array has another name.
+    #[must_use]
+    pub fn read_from(&self, output: &str) -> Option<String> {
+        let named = self.interface()?.array_with(output).filter(|name| *name != output)?;
+        Some(format!("{output} is read from the preset's array {named}"))
+    }
+
     /// The part of the way.
     #[must_use]
     pub fn level(&self) -> Level {
