@@ -182,7 +182,9 @@ fn the_output_on_the_pages_is_what_the_commands_print() {
             wrong.push(format!("{}: no command for: {}", block.page, block.lines[0]));
         }
         for (command, lines) in shown {
-            if lines.is_empty() || NOT_RUN.iter().any(|(begin, _)| format!("{command}\n").starts_with(begin)) {
+            if lines.is_empty()
+                || NOT_RUN.iter().any(|(begin, _)| format!("{command}\n").starts_with(begin))
+            {
                 continue;
             }
             let Some(output) = reader.output(&command) else { continue };

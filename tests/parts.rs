@@ -71,10 +71,33 @@ fn damaged(folder: &Path, file: &str) {
 fn what_cannot_be_done_in_parts_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    refuses(here, &["self-check", "--parts", "1"], &["--parts", "2..=64"]);
-    refuses(here, &["fuzz", "--parts", "65"], &["--parts", "2..=64"]);
+    refuses(here, &["self-check", "--parts", "1"], &["--parts", "expected 2 to 64"]);
+    refuses(here, &["fuzz", "--parts", "65"], &["--parts", "expected 2 to 64"]);
     let words = ["self-check", "--parts", "2", "--expect", "deterministic"];
     refuses(here, &words, &["--parts", "leave out --expect"]);
-    let words = ["fuzz", "--parts", "2", "--cases", "9", "--shard", "1/3"];
-    refuses(here, &words, &["--shard", "--parts"]);
+}
+
+/// Machines that each run a share of the cases must cut runs into as many parts.
+#[test]
+fn shares_of_a_campaign_in_parts_are_joined_if_they_are_cut_alike() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let fuzz = |parts: &str, shard: &str, out: &str| {
+        let words = ["fuzz", "--engine", "emulator", "--workload", "scatter", "--cases", "8"];
+        say(here, &[&words[..], &["--parts", parts, "--shard", shard, "--out", out]].concat())
+    };
+    for (parts, shard, out) in [("3", "1/2", "a"), ("3", "2/2", "b"), ("2", "2/2", "c")] {
+        let said = fuzz(parts, shard, out);
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+    let said = say(here, &["merge", "a", "b", "-o", "whole"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains(SAID), "{said:?}");
+    let again = fs::read_to_string(here.join("whole/result.json")).expect("written");
+    assert!(again.contains("\"parts\":3"), "{again}");
+    let words = ["merge", "a", "c", "-o", "other"];
+    refuses(here, &words, &["different campaigns", "3 parts a run", "2 parts a run"]);
+    let bad = again.replace("\"parts\":3", "\"parts\":65");
+    fs::write(here.join("whole/result.json"), bad).expect("written");
+    refuses(here, &["merge", "whole", "-o", "other"], &["65 parts: expected 1 to 64"]);
 }

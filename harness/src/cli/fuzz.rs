@@ -228,9 +228,6 @@ impl FuzzArgs {
         {
             return Err(CliError::new(format!("--shard: {why}")));
         }
-        if self.shard != Shard::WHOLE && self.parts.parts.is_some() {
-            return Err(CliError::new("--shard: the result does not say --parts, leave it out"));
-        }
         let engines = [
             ("--engine", !self.engine.is_empty()),
             ("--chain", self.chain.chain != ChainName::Oracle),
@@ -245,7 +242,10 @@ impl FuzzArgs {
             true => LANE_WIDTHS.to_vec(),
             false => self.lane_width,
         };
-        let plan = plan.chained(self.chain.resolve()).aimed(lane_widths, self.settings.get());
+        let plan = plan
+            .chained(self.chain.resolve())
+            .in_parts(self.parts.resolve())
+            .aimed(lane_widths, self.settings.get());
         let plan = plan.map_err(|error| CliError::new(format!("--lane-width: {error}")))?;
         if plan.has_no_case() {
             return Err(no_case(&self.generator, &named));
@@ -316,7 +316,6 @@ pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError>
         run.about.insert(0, command.to_string());
         run.not_judged.extend(command.not_for.lines());
     }
-    run.about.extend(first.parts.described());
     if interrupt::is_asked() && first.share == Share::Everyone {
         writeln!(
             out,
@@ -343,9 +342,6 @@ fn campaign(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Results, CliError> {
     let contenders = fuzz.engines.par_iter().map(start);
     let results = judge(fuzz, contenders.collect::<Result<_, CliError>>()?)?;
     out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
-    if let Some(parts) = fuzz.parts.described() {
-        writeln!(out, "{parts}")?;
-    }
     if fuzz.share == Share::Dealt {
         writeln!(out, "dealt: each case was run by one engine")?;
     }

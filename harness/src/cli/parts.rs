@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::exit::CliError;
 use splatcheck_judge::campaign::Contender;
-use splatcheck_judge::engines::parted::Parted;
+use splatcheck_judge::engines::parted::{Parted, Parts};
 use splatcheck_judge::workload::{NOTE_PREFIX, Notes};
 
 const PARTS: &str = "parts";
@@ -14,12 +14,26 @@ const PARTS: &str = "parts";
 pub struct PartsArgs {
     /// Run each kernel that adds gradients up K times, each time with the given gradients of some pixels,
     /// points, elements or Gaussians, and judge the sum of all, added up as an all-reduce does
-    #[arg(long, value_name = "K", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=64))]
-    pub parts: Option<u32>,
+    #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = several)]
+    pub parts: Option<Parts>,
+}
+
+/// A number of parts that leaves nothing whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected 2 to 64")]
+struct NotSeveral;
+
+fn several(text: &str) -> Result<Parts, NotSeveral> {
+    let parts = text.parse::<u32>().ok().and_then(|parts| Parts::try_from(parts).ok());
+    parts.filter(|parts| !parts.is_whole()).ok_or(NotSeveral)
 }
 
 impl PartsArgs {
+    /// Into how many.
+    pub(super) fn resolve(self) -> Parts {
+        self.parts.unwrap_or_default()
+    }
+
     /// A contender that runs in so many parts.
     pub(super) fn contender<'a>(self, contender: Contender<'a>) -> Contender<'a> {
         let Some(parts) = self.parts else { return contender };
@@ -29,8 +43,7 @@ impl PartsArgs {
 
     /// What a report says of it.
     pub(super) fn described(self) -> Option<String> {
-        let parts = self.parts?;
-        Some(format!("gradients added up from {parts} parts; bounds for sums in any order"))
+        self.resolve().described()
     }
 
     /// The notes by which `replay` runs in as many parts; none where a run is whole.
@@ -47,11 +60,10 @@ impl PartsArgs {
         let Some(text) = notes.get(&format!("{NOTE_PREFIX}{PARTS}")) else {
             return Ok(Self::default());
         };
-        match text.parse() {
-            Ok(parts @ 2..=64) => Ok(Self { parts: Some(parts) }),
-            _ => Err(CliError::new(format!(
-                "metadata {NOTE_PREFIX}{PARTS} = '{text}': expected 2 to 64"
-            ))),
+        let bad = |error| format!("metadata {NOTE_PREFIX}{PARTS} = '{text}': {error}");
+        match several(text) {
+            Ok(parts) => Ok(Self { parts: Some(parts) }),
+            Err(error) => Err(CliError::new(bad(error))),
         }
     }
 }
@@ -62,9 +74,9 @@ mod tests {
 
     #[test]
     fn notes_say_how_many_parts_and_bad_ones_are_refused() {
-        let three = PartsArgs { parts: Some(3) };
+        let three = PartsArgs { parts: several("3").ok() };
         let read = PartsArgs::of_notes(&three.notes()).expect("its own notes");
-        assert_eq!(read.parts, Some(3), "as many");
+        assert_eq!(read.resolve(), Parts::try_from(3).expect("three"), "as many");
         assert_eq!(PartsArgs::default().notes(), Notes::new(), "a whole run has no note");
         for text in ["", "1", "65", "-2", "three"] {
             let notes = Notes::from([(format!("{NOTE_PREFIX}{PARTS}"), text.to_owned())]);

@@ -21,6 +21,7 @@ pub use shard::{NotAShard, Shard};
 
 use splatcheck_gpu::{Setting, Stage};
 use splatcheck_judge::campaign::{Chain, Finding, Policy, has_turn};
+use splatcheck_judge::engines::parted::Parts;
 use splatcheck_judge::scatter_step::check_lane_width;
 use splatcheck_judge::workload::{
     AnyCase, Case, CaseId, CaseTree, Draw, Frequency, Generator, Promise, Workload, views,
@@ -60,6 +61,7 @@ pub struct Plan {
     /// Settings that a case is run with.
     settings: usize,
     chain: Chain,
+    parts: Parts,
 }
 
 /// Which generator comes when.
@@ -128,7 +130,8 @@ impl Plan {
             named => Order::Named(named.to_vec()),
         };
         let lane_widths = LANE_WIDTHS.to_vec();
-        Self { workload, seed, order, lane_widths, settings: SETTINGS, chain: Chain::default() }
+        let (chain, parts) = (Chain::default(), Parts::default());
+        Self { workload, seed, order, lane_widths, settings: SETTINGS, chain, parts }
     }
 
     /// Whose cases are drawn.
@@ -167,6 +170,17 @@ impl Plan {
     #[must_use]
     pub fn chain(&self) -> Chain {
         self.chain
+    }
+
+    /// Cuts every run into so many parts.
+    #[must_use]
+    pub fn in_parts(self, parts: Parts) -> Self {
+        Self { parts, ..self }
+    }
+
+    /// What a report says of how cases are run.
+    pub(super) fn described(&self) -> impl Iterator<Item = String> {
+        self.chain.described().map(str::to_owned).into_iter().chain(self.parts.described())
     }
 
     /// The generators that were named.

@@ -5,24 +5,77 @@
 //! A gradient is linear in what is given. So a right kernel's parts add up to the undivided gradient, within the
 //! bound of a sum in any order: a part adds exact zeros for what it has not.
 
+use std::fmt;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::stage::{Port, Role};
 use splatcheck_gpu::{
     Data, DeviceInfo, Dtype, Engine, EngineError, Reduction, Stage, Support, Tensor, Tensors, Work,
 };
 
+/// Into how many parts every run is cut: 1 to 64, of which 1 leaves it whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Parts(u32);
+
+/// A number of parts that there is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} parts: expected 1 to 64")]
+pub struct NotParts(u32);
+
+impl Parts {
+    /// Whether runs are left whole.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.0 == 1
+    }
+
+    /// What a report says of it; nothing of whole runs.
+    #[must_use]
+    pub fn described(self) -> Option<String> {
+        let parts = (!self.is_whole()).then_some(self.0)?;
+        Some(format!("gradients added up from {parts} parts; bounds for sums in any order"))
+    }
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl TryFrom<u32> for Parts {
+    type Error = NotParts;
+
+    fn try_from(parts: u32) -> Result<Self, NotParts> {
+        if (1..=64).contains(&parts) { Ok(Self(parts)) } else { Err(NotParts(parts)) }
+    }
+}
+
+impl From<Parts> for u32 {
+    fn from(parts: Parts) -> Self {
+        parts.0
+    }
+}
+
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// An engine that makes runs in parts.
 pub struct Parted<'a> {
     engine: Box<dyn Engine + Send + 'a>,
-    parts: u32,
+    parts: Parts,
 }
 
 impl<'a> Parted<'a> {
     /// So many parts.
     #[must_use]
-    pub fn new(engine: Box<dyn Engine + Send + 'a>, parts: u32) -> Self {
+    pub fn new(engine: Box<dyn Engine + Send + 'a>, parts: Parts) -> Self {
         Self { engine, parts }
     }
 }
@@ -51,7 +104,7 @@ impl Engine for Parted<'_> {
     }
 
     fn parts(&self, stage: Stage) -> u32 {
-        if stage.accumulates() { self.parts } else { 1 }
+        if stage.accumulates() { self.parts.0 } else { 1 }
     }
 
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {

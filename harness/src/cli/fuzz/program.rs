@@ -36,9 +36,6 @@ pub(super) fn run(
     command.tell(&mut results.reports);
     out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
     writeln!(out, "\n{command}")?;
-    if let Some(parts) = fuzz.parts.described() {
-        writeln!(out, "{parts}")?;
-    }
     for what in command.promise.contract.not_compared() {
         writeln!(out, "NOT COMPARED: {what}")?;
     }

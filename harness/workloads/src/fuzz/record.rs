@@ -10,6 +10,7 @@ use splatcheck_judge::campaign::{Chain, EngineReport, Fault, Finding, Row, Unsup
 use splatcheck_judge::case_space::CaseSpace;
 use splatcheck_judge::coverage::Coverage;
 use splatcheck_judge::diagnosis::Diagnosis;
+use splatcheck_judge::engines::parted::Parts;
 use splatcheck_judge::engines::{Emulation, Missing};
 use splatcheck_judge::io::serde_forms::pairs;
 use splatcheck_judge::io::{InputError, read};
@@ -38,6 +39,8 @@ pub(super) struct Campaign {
     settings: usize,
     #[serde(default, skip_serializing_if = "Chain::is_oracle")]
     chain: Chain,
+    #[serde(default, skip_serializing_if = "Parts::is_whole")]
+    parts: Parts,
     cases: u64,
 }
 
@@ -103,6 +106,7 @@ impl Campaign {
             lane_widths: plan.lane_widths.clone(),
             settings: plan.settings,
             chain: plan.chain,
+            parts: plan.parts,
             cases,
         }
     }
@@ -123,7 +127,10 @@ impl Campaign {
         };
         let named = self.generators.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         let plan = Plan::new(workload, self.seed, &named);
-        Ok(plan.chained(self.chain).aimed(self.lane_widths.clone(), self.settings)?)
+        Ok(plan
+            .chained(self.chain)
+            .in_parts(self.parts)
+            .aimed(self.lane_widths.clone(), self.settings)?)
     }
 }
 
@@ -138,7 +145,8 @@ impl fmt::Display for Campaign {
             "{cases} cases of {workload}, seed {seed}{convention}, generators {names}, warp sizes \
              {lane_widths:?}, {settings} settings each, chain {}",
             self.chain.name()
-        )
+        )?;
+        if self.parts.is_whole() { Ok(()) } else { write!(f, ", {} parts a run", self.parts) }
     }
 }
 

@@ -56,7 +56,7 @@ impl Results {
     /// The text report; findings are in `folder`.
     #[must_use]
     pub fn text(&self, folder: &Path, detail: Detail) -> String {
-        let about: Vec<_> = self.plan.chain().described().into_iter().map(str::to_owned).collect();
+        let about: Vec<_> = self.plan.described().collect();
         let mut notes = match detail {
             Detail::Verdict => Vec::new(),
             Detail::Engines => self.maps_in_short(),
@@ -131,8 +131,8 @@ impl Results {
     /// A report of the campaign: what was drawn, and what was not.
     #[must_use]
     pub fn told(&self, run: Provenance) -> Provenance {
-        let chain = self.plan.chain().described().map(str::to_owned);
-        let about: Vec<_> = [self.campaign().to_string()].into_iter().chain(chain).collect();
+        let campaign = self.campaign().to_string();
+        let about: Vec<_> = [campaign].into_iter().chain(self.plan.described()).collect();
         let notes: Vec<_> =
             self.not_drawn().chain(self.not_there()).chain(self.not_all_drawn()).collect();
         let run = Provenance { seed: Some(self.plan.seed()), ..run };

@@ -5,7 +5,7 @@ use splatcheck_gpu::{
     Data, DeviceInfo, Engine, EngineError, Reduction, Setting, Stage, Tensor, Tensors, Work,
 };
 use splatcheck_judge::campaign::{Runs, tallies};
-use splatcheck_judge::engines::parted::Parted;
+use splatcheck_judge::engines::parted::{Parted, Parts};
 use splatcheck_judge::workload::{Job, Workload};
 
 const PARTS: u32 = 3;
@@ -114,7 +114,7 @@ fn wrong(jobs: &[Job], mistake: Mistake) -> [usize; 2] {
             let Some(&setting) = job.stage.settings(&[setting]).first() else { continue };
             let engine = EmulatorEngine::open(EmulatorOptions::default()).expect("always there");
             let engine = Mistaken { engine, mistake, calls: 0, before: None };
-            let mut engine = Parted::new(Box::new(engine), PARTS);
+            let mut engine = Parted::new(Box::new(engine), Parts::try_from(PARTS).expect("three"));
             let before = step_before(&job.inputs);
             let work = [Work { inputs: &before, settings: &[setting] }];
             engine.run(job.stage, &work).expect("a right kernel");
