@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// [`TensorError`] where the stage contradicts itself.
 pub(super) fn raster_jobs(
     stage: RasterStage,
-    JudgedAs { formulation, with_image, foreign: _ }: JudgedAs,
+    JudgedAs { formulation, with_image, foreign: _, rounded: _ }: JudgedAs,
     wanted: &dyn Fn(Stage) -> bool,
 ) -> Result<Vec<Job>, TensorError> {
     let stage = Arc::new(stage);

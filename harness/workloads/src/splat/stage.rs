@@ -12,9 +12,11 @@ mod margins;
 mod on_image;
 mod project;
 mod raster;
+mod rounded;
 
 pub use formulations::{FORMULATED, Judged, JudgedAs, STANDARD};
 pub use margins::Margins;
 pub(super) use on_image::ImageStage;
 pub use project::ProjectStage;
 pub use raster::RasterStage;
+pub use rounded::RoundedInputs;
