@@ -9,6 +9,7 @@
 
 mod formulations;
 mod margins;
+mod mixed;
 mod on_image;
 mod project;
 mod raster;
@@ -16,6 +17,7 @@ mod rounded;
 
 pub use formulations::{FORMULATED, Judged, JudgedAs, STANDARD};
 pub use margins::Margins;
+pub use mixed::ARRAYS as OF_VIEWS;
 pub(super) use on_image::ImageStage;
 pub use project::ProjectStage;
 pub use raster::RasterStage;
