@@ -37,6 +37,7 @@ mod limits;
 mod manifest;
 mod manifest_examples;
 mod manifest_files;
+mod manifest_halves;
 mod manifest_stages;
 mod manifest_views;
 mod merging;

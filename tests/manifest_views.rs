@@ -36,6 +36,10 @@ fn all_cameras_of_one_launch_agree_and_a_missing_offset_does_not() {
         // It reads the last contributors of the first camera for all of them.
         let said = judged(here, "gsplat_backward_stuck.ptx", &scene);
         assert_eq!(said.code, Some(1), "{said:?}");
+        let first = said.out.split("looks like: ").nth(1).and_then(|rest| rest.lines().next());
+        let words = "gradients lie in view 0's rows, or its last_ids are read from there";
+        let named = first.is_some_and(|first| first.replace(" of view 1", "").contains(words));
+        assert!(named, "{first:?}: {said:?}");
         let again = reproducer(here, &said);
         let again = say(here, &["replay", again.to_str().expect("a plain name")]);
         assert_eq!(again.code, Some(1), "{again:?}");

@@ -16,6 +16,7 @@ mod bounded;
 mod dual;
 mod elementary;
 mod extra;
+mod half;
 mod ieee;
 mod model;
 mod numbers;
@@ -33,6 +34,7 @@ pub use dual::Dual;
 pub use elementary::{exp, ln};
 pub(crate) use extra::rounded;
 pub use extra::{EvaluationOrders, Extra, ExtraRoundings, NoRoundings, Roundings};
+pub use half::HalfFormat;
 pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 pub use numbers::{Arith, LaneJob, Lanes, Scalar, Tristate, Vectorized};
 #[cfg(test)]

@@ -3,9 +3,32 @@
 // lie. Three channels. It returns no final transmittance, and 0 in last_ids where nothing contributes.
 //
 // BROKEN blends the background as if nothing were in front of it. CAMERAS renders all cameras in one launch, with
-// the Gaussians of each behind those of the camera before.
+// the Gaussians of each behind those of the camera before. HALF reads colours of bfloat16 and stores an image of
+// binary16; with BROKEN, it keeps the colour of a pixel in binary16 from one Gaussian to the next.
+
+#ifdef HALF
+#include "half.cuh"
+#endif
 
 namespace own {
+
+#ifdef HALF
+using Color = Brain;
+using Stored = Half;
+__device__ inline float loaded(Color color) { return from_brain(color); }
+__device__ inline Stored stored(float value) { return to_half(value); }
+#ifdef BROKEN
+__device__ inline float kept(float value) { return from_half(to_half(value)); }
+#else
+__device__ inline float kept(float value) { return value; }
+#endif
+#else
+using Color = float;
+using Stored = float;
+__device__ inline float loaded(Color color) { return color; }
+__device__ inline Stored stored(float value) { return value; }
+__device__ inline float kept(float value) { return value; }
+#endif
 
 template <unsigned D>
 __global__ void rasterize_to_pixels_fwd(
@@ -15,7 +38,7 @@ __global__ void rasterize_to_pixels_fwd(
     const bool packed,
     const float2* __restrict__ means2d,
     const float3* __restrict__ conics,
-    const float* __restrict__ colors,
+    const Color* __restrict__ colors,
     const float* __restrict__ opacities,
     const float* __restrict__ backgrounds,
     const bool* __restrict__ masks,
@@ -26,7 +49,7 @@ __global__ void rasterize_to_pixels_fwd(
     const unsigned tiles_y,
     const int* __restrict__ tile_offsets,
     const int* __restrict__ flatten_ids,
-    float* __restrict__ render_colors,
+    Stored* __restrict__ render_colors,
     float* __restrict__ render_alphas,
     int* __restrict__ last_ids
 ) {
@@ -75,19 +98,19 @@ __global__ void rasterize_to_pixels_fwd(
             break;
         }
         for (unsigned d = 0; d < D; d++) {
-            color[d] = color[d] + colors[g * D + d] * (alpha * transmittance);
+            color[d] = kept(color[d] + loaded(colors[g * D + d]) * (alpha * transmittance));
         }
         transmittance = next;
         last = place;
     }
-#ifdef BROKEN
+#if defined(BROKEN) && !defined(HALF)
     const float behind = 1.0f;
 #else
     const float behind = transmittance;
 #endif
     for (unsigned d = 0; d < D; d++) {
         const float background = backgrounds == nullptr ? 0.0f : backgrounds[d];
-        render_colors[D * pixel + d] = color[d] + behind * background;
+        render_colors[D * pixel + d] = stored(color[d] + behind * background);
     }
     render_alphas[pixel] = 1.0f - transmittance;
     last_ids[pixel] = last;
@@ -100,7 +123,7 @@ template __global__ void rasterize_to_pixels_fwd<3>(
     bool,
     const float2*,
     const float3*,
-    const float*,
+    const Color*,
     const float*,
     const float*,
     const bool*,
@@ -111,7 +134,7 @@ template __global__ void rasterize_to_pixels_fwd<3>(
     unsigned,
     const int*,
     const int*,
-    float*,
+    Stored*,
     float*,
     int*
 );

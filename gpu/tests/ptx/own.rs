@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 31] = [
+const KERNELS: [Row; 35] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -46,6 +46,8 @@ const KERNELS: [Row; 31] = [
     ("gsplat_rasterize", "", &[], Headers),
     ("gsplat_rasterize", "_broken", &["BROKEN"], Headers),
     ("gsplat_rasterize", "_cameras", &["CAMERAS"], Headers),
+    ("gsplat_rasterize", "_half", &["HALF"], Headers),
+    ("gsplat_rasterize", "_half_broken", &["HALF", "BROKEN"], Headers),
     ("gsplat_project", "", &[], Headers),
     ("gsplat_project", "_broken", &["BROKEN"], Headers),
     ("gsplat_project_image", "", &[], Headers),
@@ -56,6 +58,8 @@ const KERNELS: [Row; 31] = [
     ("tcnn_grid", "_broken", &["BROKEN"], Headers),
     ("index_add", "", &[], Headers),
     ("index_add", "_broken", &["BROKEN"], Headers),
+    ("index_add", "_half", &["HALF"], Headers),
+    ("index_add", "_half_broken", &["HALF", "BROKEN"], Headers),
     ("harmonics", "", &[], Headers),
     ("harmonics", "_broken", &["BROKEN"], Headers),
     ("features", "", &[], Features),

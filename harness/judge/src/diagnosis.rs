@@ -49,6 +49,8 @@ pub struct Hypothesis<'a> {
     of_roundings: bool,
     /// Whether it is one of many of which few are likely.
     of_many: bool,
+    /// Whether it goes before changes of numbers, of which it may look like one.
+    goes_before: bool,
     /// Whether the case is too large to compute it.
     too_large: bool,
     /// Outputs of which one must be there, where any are named.
@@ -75,6 +77,7 @@ impl<'a> Hypothesis<'a> {
             words,
             of_roundings: false,
             of_many: false,
+            goes_before: false,
             too_large: false,
             of_outputs: &[],
             predict: Box::new(predict),
@@ -93,6 +96,13 @@ impl<'a> Hypothesis<'a> {
     #[must_use]
     pub fn of_many(self) -> Self {
         Self { of_many: true, ..self }
+    }
+
+    /// Named before a change of the right numbers that the data cannot tell from it, as that all of them are 0:
+    /// it says why.
+    #[must_use]
+    pub fn before_changes(self) -> Self {
+        Self { goes_before: true, ..self }
     }
 
     /// With what of the words is the same in every case, where they name the case's own numbers.
@@ -245,6 +255,7 @@ pub fn weigh(
         let what = (what, About::Numbers);
         candidates.push(Candidate::weighed(what, &measured, &may, Some(&before)));
     }
+    let mut ahead = candidates.len();
     for (what, may) in change::all(&measured) {
         if asked(&what.fault()) {
             candidates.push(Candidate::weighed((what, About::Numbers), &measured, &may, None));
@@ -256,7 +267,9 @@ pub fn weigh(
     // Where every number is NaN there is nothing to compare with.
     let nothing = measured.all_are_nan();
     for hypothesis in hypotheses.into_iter().filter(|one| asked(&one.fault) && !nothing) {
-        let Hypothesis { words, fault, of_roundings, of_many, too_large, predict, .. } = hypothesis;
+        let Hypothesis {
+            words, fault, of_roundings, of_many, goes_before, too_large, predict, ..
+        } = hypothesis;
         if of_many && explained && only.is_none() {
             continue;
         }
@@ -274,7 +287,9 @@ pub fn weigh(
         let what = (What::Fault { words, fault }, about);
         let candidate = Candidate::weighed(what, &measured, &may, None);
         explained |= candidate.explains_by_columns();
-        candidates.push(candidate);
+        let place = if goes_before { ahead } else { candidates.len() };
+        ahead += usize::from(goes_before);
+        candidates.insert(place, candidate);
     }
     if let Some(only) = only {
         let there: BTreeSet<_> = candidates.iter().map(|one| one.what.fault()).collect();

@@ -20,7 +20,7 @@ use splatcheck_gpu::{Data, DeviceInfo, Setting, TensorError, Tensors};
 use splatcheck_reference::arithmetic::ElementBound;
 #[cfg(doc)]
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
-use tolerance::Summation;
+pub use tolerance::Summation;
 
 /// The arithmetic that the kernels of a device are promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -289,6 +289,22 @@ pub trait Oracle: fmt::Debug + Send + Sync {
         None
     }
 
+    /// What an oracle of another view of the same case may take arrays from; `None` where none does.
+    fn arrays(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// What a kernel returns that is given one array of another view's in the place of its own; `None` where the
+    /// arrays are alike, or are not known.
+    fn expect_with(
+        &self,
+        _other: &dyn Any,
+        _array: &str,
+        _arithmetic: Arithmetic,
+    ) -> Option<Expectation> {
+        None
+    }
+
     /// What a kernel whose outputs lie outside their bounds may have got wrong, beyond what any output
     /// may have wrong; the simplest first.
     fn hypotheses(&self, _run: FailedRun) -> Vec<Hypothesis<'_>> {
@@ -463,6 +479,23 @@ impl Job {
     #[must_use]
     pub fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
         self.oracle.hypotheses(run)
+    }
+
+    /// See [`Oracle::arrays`].
+    #[must_use]
+    pub fn arrays(&self) -> Option<&dyn Any> {
+        self.oracle.arrays()
+    }
+
+    /// See [`Oracle::expect_with`].
+    #[must_use]
+    pub fn expect_with(
+        &self,
+        other: &dyn Any,
+        array: &str,
+        arithmetic: Arithmetic,
+    ) -> Option<Expectation> {
+        self.oracle.expect_with(other, array, arithmetic)
     }
 
     /// See [`Oracle::scatter`].

@@ -6,11 +6,12 @@ use splatcheck_emulator::{Schedule, Shadowing};
 use splatcheck_judge::attribution::{Element, Parts};
 
 use super::draw::{Case, Values};
-use super::dtype::{Dtype, floats_of};
+use super::dtype::Dtype;
 use super::judge::{Checked, Judged, TAPE, compared, lost, on_tape, open, ran, results, told};
 use super::launch::Arrays;
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
+use splatcheck_workloads::floats;
 
 /// All arrays after the launches of the other of two programs, which may have launches of its own in the place of the forward ones.
 fn ran_as_other(
@@ -89,11 +90,18 @@ fn compared_programs(
         };
         let found = other.bytes_of(name).map_err(Stopped::Fault)?;
         let mut judged = match dtype {
-            Dtype::Float(floats) => {
+            Dtype::Float(float) => {
                 let exact = other.memory.exact(other.buffers[name]);
                 let wanted = one.memory.exact(one.buffers[name]);
                 let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
-                compared(name, name, &floats_of(floats, &found), &exact, wanted, checked.open)
+                compared(
+                    name,
+                    name,
+                    &floats::numbers_of(float, &found),
+                    &exact,
+                    wanted,
+                    checked.open,
+                )
             }
             Dtype::Whole(whole) => {
                 equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))

@@ -10,9 +10,10 @@ use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_judge::io::container::{self, Entry, Part, RawEntry};
 use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{Problem, read, write};
+use splatcheck_workloads::floats;
 use splatcheck_workloads::layout::{Expression, ExpressionError};
 
-use super::dtype::{Dtype, Whole, bytes_of_floats, floats_of, rounded, stored_as};
+use super::dtype::{Dtype, Whole, stored_as};
 use super::given::{sizes_of_metadata, sizes_of_shapes};
 use super::manifest::{Manifest, Size};
 use super::npz;
@@ -74,14 +75,14 @@ impl Values {
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         match self {
-            Self::Floats(floats, all) => bytes_of_floats(*floats, all),
+            Self::Floats(float, all) => floats::bytes_of(*float, all),
             Self::Whole(whole, all) => whole.bytes_of(all),
         }
     }
 
     /// Floats, each the nearest that the type holds.
-    pub(super) fn floats(floats: FloatType, all: Vec<f32>) -> Self {
-        Self::Floats(floats, all.into_iter().map(|x| rounded(floats, x)).collect())
+    pub(super) fn floats(float: FloatType, all: Vec<f32>) -> Self {
+        Self::Floats(float, all.into_iter().map(|x| floats::rounded(float, x)).collect())
     }
 
     fn len(&self) -> usize {
@@ -120,9 +121,9 @@ impl Values {
                 let all = container.need_tensor(name)?.numbers(&expected)?;
                 Self::Floats(FloatType::F32, all)
             }
-            Dtype::Float(floats) => {
-                let bytes = container.need(name, stored_as(floats))?.bytes(&expected)?;
-                Self::Floats(floats, floats_of(floats, bytes))
+            Dtype::Float(float) => {
+                let bytes = container.need(name, stored_as(float))?.bytes(&expected)?;
+                Self::Floats(float, floats::numbers_of(float, bytes))
             }
             Dtype::Whole(whole) => {
                 let bytes = container.need(name, whole.stored())?.bytes(&expected)?;

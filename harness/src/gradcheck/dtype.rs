@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use half::{bf16, f16};
 use serde::Deserialize;
 use splatcheck_emulator::FloatType;
+use splatcheck_workloads::floats;
 
 /// What an array is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -66,9 +66,7 @@ impl fmt::Display for Dtype {
     /// As manifests name it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Float(FloatType::F32) => "f32",
-            Self::Float(FloatType::F16) => "f16",
-            Self::Float(FloatType::Bf16) => "bf16",
+            Self::Float(float) => floats::word(*float),
             Self::Whole(Whole::I32) => "i32",
             Self::Whole(Whole::U32) => "u32",
             Self::Whole(Whole::I64) => "i64",
@@ -85,36 +83,6 @@ impl Dtype {
             Self::Float(floats) => floats.bytes(),
             Self::Whole(whole) => whole.width(),
         }
-    }
-}
-
-/// The nearest number of a type, ties to even; infinite beyond its largest.
-pub(super) fn rounded(floats: FloatType, x: f32) -> f32 {
-    match floats {
-        FloatType::F32 => x,
-        FloatType::F16 => f16::from_f32(x).to_f32(),
-        FloatType::Bf16 => bf16::from_f32(x).to_f32(),
-    }
-}
-
-/// The bytes of numbers that a type holds, little endian.
-pub(super) fn bytes_of_floats(floats: FloatType, all: &[f32]) -> Vec<u8> {
-    match floats {
-        FloatType::F32 => all.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        FloatType::F16 => all.iter().flat_map(|&x| f16::from_f32(x).to_le_bytes()).collect(),
-        FloatType::Bf16 => all.iter().flat_map(|&x| bf16::from_f32(x).to_le_bytes()).collect(),
-    }
-}
-
-/// The numbers of such bytes.
-pub(super) fn floats_of(floats: FloatType, bytes: &[u8]) -> Vec<f32> {
-    let two = || bytes.as_chunks::<2>().0.iter().copied();
-    match floats {
-        FloatType::F32 => {
-            bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
-        }
-        FloatType::F16 => two().map(|two| f16::from_le_bytes(two).to_f32()).collect(),
-        FloatType::Bf16 => two().map(|two| bf16::from_le_bytes(two).to_f32()).collect(),
     }
 }
 

@@ -10,13 +10,14 @@ use splatcheck_gpu::wgsl::lower::arguments;
 use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem};
-use super::dtype::{Dtype, floats_of};
+use super::dtype::Dtype;
 use super::manifest::{Begins, Launch, Manifest, Number, Parameter, Structure};
 use super::program::{Entry, Program, ProgramError, Stopped};
 use super::wgsl::Bindings;
 use crate::manifest::of_another_kind;
 use crate::misuse::{element_of, told};
 use crate::user_kernel::Observe;
+use splatcheck_workloads::floats;
 
 /// The arrays of a case in the machine's memory.
 pub(super) struct Arrays {
@@ -269,8 +270,8 @@ impl Arrays {
     }
 
     /// The numbers of an array of floats.
-    pub(super) fn floats(&self, name: &str, floats: FloatType) -> Result<Vec<f32>, String> {
-        Ok(floats_of(floats, &self.bytes_of(name)?))
+    pub(super) fn floats(&self, name: &str, float: FloatType) -> Result<Vec<f32>, String> {
+        Ok(floats::numbers_of(float, &self.bytes_of(name)?))
     }
 }
 

@@ -1,6 +1,7 @@
 //! From what is written in a manifest to what it means: every key is checked where it stands.
 
 mod contents;
+mod halves;
 mod launch;
 mod parameter;
 mod views;
@@ -66,6 +67,7 @@ pub(super) fn manifest(
     check.buffers(&manifest)?;
     check.outputs(&manifest)?;
     check.none(&manifest)?;
+    Check::halves(&manifest)?;
     Ok(manifest)
 }
 
@@ -310,14 +312,18 @@ impl Check<'_> {
     fn none(&self, manifest: &Manifest) -> Result<(), Problem> {
         let usual = splatcheck_workloads::layout::Meaning::default().none;
         let opacities = [Tensor::RenderAlphas, Tensor::RenderTransmittance];
-        let tells =
-            |array: &Array| array.is_written() && opacities.iter().any(|one| array.holds(*one));
+        // In 16 bits an opacity may be rounded to none.
+        let tells = |array: &Array| {
+            array.is_written()
+                && array.meaning.stored.half().is_none()
+                && opacities.iter().any(|one| array.holds(*one))
+        };
         for (parameter, array) in manifest.arrays() {
             let otherwise = array.is_written() && array.meaning.none != usual;
             if otherwise && !manifest.arrays().any(|(_, other)| tells(other)) {
                 let value = format!("{} for an output", array.meaning.none);
                 let advice = "it is told from a place by the pixel's opacity: have the kernel return \
-                              render_alphas or render_transmittance too";
+                              render_alphas or render_transmittance too, in f32";
                 let problem = Problem::new(format!("{}.none", parameter.place), value, advice);
                 return Err(problem.at_line(parameter.line));
             }

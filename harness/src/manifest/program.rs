@@ -306,26 +306,18 @@ impl<'a> Arrays<'a> {
         if let Some((_, buffer)) = self.tensors.iter().find(|(known, _)| *known == array) {
             return Ok(*buffer);
         }
-        let words = self.views.words(array);
+        let bytes = array.bytes_of_number() * self.views.words(array);
         let buffer = match start {
             None => {
                 let words = self.views.pack(array)?;
-                let name = array.name();
-                match array.meaning.wide {
-                    false => device.upload_input(&name, bytemuck::cast_slice(&words)),
-                    true => {
-                        let wide = words.iter().map(|word| i64::from(word.cast_signed()));
-                        let wide: Vec<u8> = wide.flat_map(i64::to_le_bytes).collect();
-                        device.upload_input(&name, &wide)
-                    }
-                }
+                device.upload_input(&array.name(), &array.to_bytes(&words))
             }
-            Some(Start::Poison) => device.allocate(4 * words),
+            Some(Start::Poison) => device.allocate(bytes),
             Some(Start::Input(input)) => {
                 let words = array.beginning_as(input).pack(self.inputs, &self.symbols)?;
-                device.upload(bytemuck::cast_slice(&words))
+                device.upload(&array.to_bytes(&words))
             }
-            Some(Start::Zeros) => device.upload(&vec![0; 4 * words]),
+            Some(Start::Zeros) => device.upload(&vec![0; bytes]),
         };
         self.tensors.push((array, buffer));
         Ok(buffer)
@@ -388,8 +380,7 @@ impl<'a> Arrays<'a> {
 
     /// The element of a tensor that a byte of an array is of.
     fn element(&self, array: &Array, byte: u64) -> String {
-        let width = if array.meaning.wide { 8 } else { 4 };
-        let number = usize::try_from(byte).unwrap_or(usize::MAX) / width;
+        let number = usize::try_from(byte).unwrap_or(usize::MAX) / array.bytes_of_number();
         self.views.element(array, number).unwrap_or_else(|| {
             let (name, all) = (array.name(), self.views.words(array));
             format!("{name} (word {number} of {all})")
@@ -402,7 +393,7 @@ impl<'a> Arrays<'a> {
         for (array, buffer) in &self.tensors {
             if array.is_written() {
                 let bytes = device.read(&array.name(), *buffer)?;
-                let words: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes);
+                let words = array.of_bytes(&bytes);
                 held.push((*array, self.views.own(array, &words).into_owned()));
             }
         }

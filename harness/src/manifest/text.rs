@@ -94,6 +94,8 @@ pub(super) struct Parameter {
     pub(super) binding: Option<u32>,
     #[serde(rename = "as")]
     pub(super) bits: Option<String>,
+    pub(super) dtype: Option<String>,
+    pub(super) depth: Option<u32>,
 }
 
 /// One member of a structure that is passed by value.

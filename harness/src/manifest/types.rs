@@ -6,14 +6,16 @@ use splatcheck_judge::io::Problem;
 use splatcheck_judge::workload::{AnyCase, BuiltIn, Workload};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
+use splatcheck_workloads::halves::Halves;
 use splatcheck_workloads::layout::array::{not_held, roundings_of_meaning};
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
 use splatcheck_workloads::presets::Preset;
 use splatcheck_workloads::splat::ColorForms;
 use splatcheck_workloads::splat::comparing;
-use splatcheck_workloads::splat::formulated::{FormulationUse, judged_in, judged_on_foreign};
+use splatcheck_workloads::splat::formulated::{FormulationUse, judged_on_foreign, judged_rounded};
 use splatcheck_workloads::splat::kernel_rules::{KernelRules, Reach};
 use splatcheck_workloads::splat::on_image::Kernel;
+use splatcheck_workloads::splat::stage::RoundedInputs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -373,6 +375,36 @@ impl Manifest {
         Some(format!("NOT EXERCISED: {names}: no parameter of the manifest holds it"))
     }
 
+    /// Its arrays that have 16 bits a number.
+    #[must_use]
+    pub fn halves(&self) -> Halves {
+        let mut halves = Halves::default();
+        for parameter in self.parameters() {
+            for argument in parameter.argument.pointers() {
+                let Some(array) =
+                    argument.array().filter(|one| one.meaning.stored.half().is_some())
+                else {
+                    continue;
+                };
+                let stored = array.meaning.stored;
+                for tensor in array.fields.iter().filter_map(|field| field.tensor()) {
+                    match tensor.port(self.kind) {
+                        Some((port, _)) => halves.outputs.push((port, stored)),
+                        None => halves.inputs.push((tensor.name(), stored.float)),
+                    }
+                }
+                // What an output is added to lies in the same buffer.
+                if let Argument::Output(_, Start::Input(port)) = argument {
+                    halves.inputs.push((port.name, stored.float));
+                }
+            }
+        }
+        halves.inputs.sort_unstable_by_key(|(name, float)| (*name, *float as u8));
+        halves.inputs.dedup();
+        halves.outputs.dedup();
+        halves
+    }
+
     /// A case as its kernels are judged on it: by what is built into them, in a formulation, and by the
     /// outputs that they have.
     ///
@@ -386,6 +418,7 @@ impl Manifest {
         if let KernelKind::Of(stage) = self.kind {
             let fitted = self.workload().and_then(|all| all.fitted(case, stage, &self.built_in));
             let case = fitted.unwrap_or_else(|| AnyCase::clone(case));
+            let case = comparing::in_halves(case, self.halves());
             return Ok(comparing::without(case, &self.left_out()));
         }
         let reach = if self.kind.projects() { Reach::All } else { Reach::Raster };
@@ -397,11 +430,21 @@ impl Manifest {
             let kernel = Kernel { extra_roundings: self.projection_roundings, returns };
             return Ok(comparing::on_image(judged_on_foreign(ruled), kernel));
         }
+        let halves = self.halves();
+        let rounded = RoundedInputs::new(&halves.inputs);
         let judged = match self.kind.has_formulations() {
-            true if self.is_by_logits() => comparing::by_logits(judged_in(&ruled, formulation)?),
-            true => judged_in(&ruled, formulation)?,
+            true if self.is_by_logits() => {
+                comparing::by_logits(judged_rounded(&ruled, formulation, rounded)?)
+            }
+            true => judged_rounded(&ruled, formulation, rounded)?,
+            // Of the others the forward rasterization alone has inputs in 16 bits.
+            false if rounded != RoundedInputs::default() => {
+                let judged = judged_rounded(&ruled, Formulation::STANDARD, rounded)?;
+                comparing::without(judged, &self.left_out())
+            }
             false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
         };
+        let judged = comparing::in_halves(judged, halves);
         Ok(if self.all_views { comparing::all_views(judged) } else { judged })
     }
 

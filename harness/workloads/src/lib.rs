@@ -5,10 +5,13 @@
 //! ([`fuzz`]), and what gradients come to in training ([`train`]).
 #![forbid(unsafe_code)]
 
+pub mod floats;
 pub mod fuzz;
 pub mod grid;
+pub mod halves;
 pub mod layout;
 pub mod presets;
+pub mod rounded_cases;
 pub mod scatter;
 pub mod sparse;
 pub mod splat;

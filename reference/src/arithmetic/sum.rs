@@ -14,7 +14,7 @@ use crate::arithmetic::{ArithmeticModel, Bounded, Model, Scalar};
 /// One ulp of a normal f32 x is at most `ULP` |x|.
 const ULP: f64 = 1.0 / 8_388_608.0;
 /// Smallest normal f32.
-const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
+pub(super) const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 /// The spacing of subnormals, 2^-149.
 const SUBNORMAL_STEP: f64 = MIN_NORMAL / 8_388_608.0;
 
@@ -41,6 +41,13 @@ impl ElementBound {
         self.radius += term.radius();
     }
 
+    /// The sum of both sums' terms.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        self.add_sum(other);
+        self
+    }
+
     /// Adds the sums of other terms.
     pub(crate) fn add_sum(&mut self, other: &Self) {
         self.value += other.value;
@@ -64,32 +71,6 @@ impl ElementBound {
         let Self { value, magnitude, radius } = *self;
         let size = power.abs();
         Self { value: power * value, magnitude: size * magnitude, radius: size * radius }
-    }
-
-    /// The same sum with each of its `terms` rounded to the nearest binary16 before it is added.
-    ///
-    /// Rounding a term t changes it by at most 2^-11 |t|, or by 2^-25, half the spacing of the
-    /// subnormals, where it is smaller than all normal numbers (IEEE 754-2019, 3.6: 11 bits of
-    /// precision, least exponent -14); a program that may flush subnormals loses up to 2^-14. From
-    /// 65,520 on a term becomes infinite (4.3.1); no term is larger than the sum of all magnitudes, so
-    /// below it none is.
-    #[must_use]
-    pub fn of_half_terms(&self, terms: u64, model: &ArithmeticModel) -> Self {
-        const FIRST_INFINITE: f64 = 65_520.0;
-        if self.magnitude >= FIRST_INFINITE {
-            return Self { magnitude: f64::INFINITY, radius: f64::INFINITY, ..*self };
-        }
-        let least = if model.may_flush { 1.0 / 16_384.0 } else { 1.0 / 33_554_432.0 };
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
-        let changed =
-            self.magnitude / 2048.0 + if self.magnitude > 0.0 { terms as f64 * least } else { 0.0 };
-        // The roundings of these lines: fewer than eight, each 2^-53.
-        let changed = changed * (1.0 + 8.0 * f64::EPSILON);
-        Self {
-            value: self.value,
-            magnitude: self.magnitude + changed,
-            radius: (self.radius + changed) * (1.0 + f64::EPSILON),
-        }
     }
 
     /// The same sum of terms in fixed point: integers of 64 bits in units of 2^-32.
@@ -191,17 +172,8 @@ pub(crate) fn in_any_order<M: Model>(terms: &[Bounded<M>]) -> Bounded<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arithmetic::{Cuda, Ieee};
+    use crate::arithmetic::Ieee;
     use proptest::prelude::*;
-
-    /// The nearest binary16, ties to even.
-    fn half(x: f32) -> f32 {
-        let exponent = (x.abs().to_bits() >> 23) as i32 - 127;
-        // The spacing of the numbers around x; subnormals have that of the least exponent.
-        let spacing = 2f32.powi(exponent.max(-14) - 10);
-        let rounded = (x / spacing).round_ties_even() * spacing;
-        if rounded.abs() < 65_520.0 { rounded } else { f32::INFINITY.copysign(x) }
-    }
 
     fn bound(terms: &[f32]) -> ElementBound {
         let mut sum = ElementBound::default();
@@ -238,33 +210,6 @@ mod tests {
             prop_assert!(error <= radius, "{error:e} > {radius:e}");
             let close = (bound.value - exact).abs();
             prop_assert!(close <= radius, "{} is not {exact}", bound.value);
-        }
-
-        /// Terms of every size that binary16 has, subnormals too: their f32 sum lies within the bound.
-        #[test]
-        fn sums_of_half_terms_stay_within_their_bound(
-            terms in prop::collection::vec((-1f32..1.0, -26i32..9), 1..40),
-        ) {
-            let terms: Vec<f32> = terms.into_iter().map(|(t, e)| t * 2f32.powi(e)).collect();
-            let sum = terms.iter().fold(0f32, |sum, &t| sum + half(t));
-            let count = terms.len() as u64;
-            let bound = bound(&terms).of_half_terms(count, &Ieee::TABLE);
-            let tolerance = bound.tolerance(count - 1, count, &Ieee::TABLE);
-            let error = (f64::from(sum) - bound.value).abs();
-            prop_assert!(error <= tolerance, "{error:e} is beyond {tolerance:e}");
-        }
-    }
-
-    /// The bound is reached: halfway between two numbers, at the top of a binade's first step and among
-    /// the subnormals; a bound of f32 terms holds neither.
-    #[test]
-    fn the_bound_of_a_half_term_is_sharp() {
-        for t in [1.0 + 2f32.powi(-11), 2f32.powi(-25)] {
-            let error = f64::from((half(t) - t).abs());
-            let single = bound(&[t]).tolerance(0, 1, &Ieee::TABLE);
-            let bound = bound(&[t]).of_half_terms(1, &Ieee::TABLE).tolerance(0, 1, &Ieee::TABLE);
-            assert!(error <= bound && bound < 1.01 * error, "{t}: {error:e} of {bound:e}");
-            assert!(error > single, "{t}: an f32 term has no such error");
         }
     }
 
@@ -318,13 +263,5 @@ mod tests {
         }
         let nothing = ElementBound::default().of_fixed_point_terms(0);
         assert_eq!(nothing, ElementBound::default(), "zero is exact");
-    }
-
-    #[test]
-    fn a_half_term_that_may_be_infinite_decides_nothing() {
-        let largest = bound(&[65_519.0]).of_half_terms(1, &Cuda::TABLE);
-        assert!(largest.tolerance(0, 1, &Cuda::TABLE).is_finite(), "it rounds to 65,504");
-        let beyond = bound(&[65_520.0]).of_half_terms(1, &Cuda::TABLE);
-        assert_eq!(beyond.tolerance(0, 1, &Cuda::TABLE), f64::INFINITY, "it rounds to infinity");
     }
 }

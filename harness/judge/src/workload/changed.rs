@@ -1,5 +1,6 @@
 //! A job of which other outputs are expected.
 
+use std::any::Any;
 use std::fmt;
 
 use splatcheck_gpu::{EngineError, Tensors};
@@ -47,6 +48,20 @@ where
     fn expect_beside(&self, arithmetic: Arithmetic) -> Option<Expectation> {
         let beside = self.job.oracle.expect_beside(arithmetic)?;
         Some((self.change)(&self.job.inputs, beside))
+    }
+
+    fn arrays(&self) -> Option<&dyn Any> {
+        self.job.arrays()
+    }
+
+    fn expect_with(
+        &self,
+        other: &dyn Any,
+        array: &str,
+        arithmetic: Arithmetic,
+    ) -> Option<Expectation> {
+        let all = self.job.expect_with(other, array, arithmetic)?;
+        Some((self.change)(&self.job.inputs, all))
     }
 
     fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {

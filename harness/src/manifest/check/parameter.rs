@@ -70,7 +70,9 @@ impl Check<'_> {
     fn only_of_arrays(written: &text::Parameter, at: &At) -> Result<(), Problem> {
         let role = written.role.is_some().then_some("role");
         let bits = written.bits.is_some().then_some("as");
-        match written.array().says().or(role).or(bits) {
+        let dtype = written.dtype.is_some().then_some("dtype");
+        let depth = written.depth.is_some().then_some("depth");
+        match written.array().says().or(role).or(bits).or(dtype).or(depth) {
             None => Ok(()),
             Some(key) => {
                 Err(at.key(key).problem("given", "it says something of a tensor: name one"))
@@ -84,6 +86,7 @@ impl Check<'_> {
         let Some(mut array) = written.array().array(self.kind, usage, at)? else { return Ok(None) };
         array.meaning.wide = self.wide(written, &array, at)?;
         let is_output = array.is_written();
+        array.meaning.stored = self.stored(written, &array, at)?;
         let at = at.key("role");
         match (is_output, written.role.as_deref()) {
             (false, None) => Ok(Some(Argument::Input(array))),

@@ -10,6 +10,7 @@ use super::axes::Axes;
 use super::kind::KernelKind;
 use super::symbols::Symbols;
 use super::tensor::{self, Rows, Tensor, Use, Width};
+use crate::floats::{self, Stored};
 use splatcheck_judge::verdict::{index, place};
 
 /// In which order the numbers of a buffer lie.
@@ -98,6 +99,8 @@ pub struct Meaning {
     pub folded: bool,
     /// Whole numbers have 64 bits.
     pub wide: bool,
+    /// How its floats lie in memory.
+    pub stored: Stored,
 }
 
 impl Default for Meaning {
@@ -109,6 +112,7 @@ impl Default for Meaning {
             half_off_diagonal: false,
             folded: false,
             wide: false,
+            stored: Stored::default(),
         }
     }
 }
@@ -218,6 +222,40 @@ impl Array {
     #[must_use]
     pub fn words(&self, symbols: &Symbols) -> usize {
         self.rows().count(symbols).saturating_mul(self.width(symbols))
+    }
+
+    /// Bytes of a number in memory.
+    #[must_use]
+    pub fn bytes_of_number(&self) -> usize {
+        if self.meaning.wide { 8 } else { self.meaning.stored.bytes() }
+    }
+
+    /// Its words as they lie in memory.
+    #[must_use]
+    pub fn to_bytes(&self, words: &[u32]) -> Vec<u8> {
+        if self.meaning.wide {
+            let wide = words.iter().map(|word| i64::from(word.cast_signed()));
+            return wide.flat_map(i64::to_le_bytes).collect();
+        }
+        match self.meaning.stored.half() {
+            None => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+            Some(_) => {
+                let all: Vec<f32> = words.iter().map(|&word| f32::from_bits(word)).collect();
+                floats::bytes_of(self.meaning.stored.float, &all)
+            }
+        }
+    }
+
+    /// The words of an output from memory.
+    #[must_use]
+    pub fn of_bytes(&self, bytes: &[u8]) -> Vec<u32> {
+        match self.meaning.stored.half() {
+            None => bytes.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect(),
+            Some(_) => {
+                let all = floats::numbers_of(self.meaning.stored.float, bytes);
+                all.into_iter().map(f32::to_bits).collect()
+            }
+        }
     }
 
     /// Where each number of a field lies: the field's number, its own place in its tensor, the buffer's.

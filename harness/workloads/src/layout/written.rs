@@ -201,6 +201,7 @@ impl Written<'_> {
         }
         Ok(Meaning {
             wide: usual.wide,
+            stored: usual.stored,
             end: self.end.unwrap_or(usual.end),
             none: self.none.unwrap_or(usual.none),
             ndc: match self.units {

@@ -19,7 +19,9 @@ use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, NOTE_PRE
 use super::level::Level;
 use super::on_image::{self, Kernel};
 use super::views;
+use crate::halves::Halves;
 use crate::layout::Tensor;
+use crate::rounded_cases::rounded;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 
 /// The keys of the notes, behind [`NOTE_PREFIX`], that say what a reproducer's kernel returns.
@@ -55,6 +57,15 @@ pub fn all_views(case: AnyCase) -> AnyCase {
     Arc::new(Compared { case, how: How::AllViews })
 }
 
+/// The case of a kernel that has some arrays in 16 bits a number.
+#[must_use]
+pub fn in_halves(case: AnyCase, halves: Halves) -> AnyCase {
+    match halves.is_empty() {
+        true => case,
+        false => Arc::new(Compared { case, how: How::Halves(halves) }),
+    }
+}
+
 /// A reproducer's case with what its notes say of the outputs.
 ///
 /// # Errors
@@ -84,6 +95,10 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
             let (extra_roundings, names) = kernel.ok_or_else(wrong)?;
             on_image(case, Kernel { extra_roundings, returns: named(&key, names)? })
         }
+    };
+    let case = match Halves::noted(notes)? {
+        Some(halves) => in_halves(case, halves),
+        None => case,
     };
     let case = if notes.contains_key(&note(ALL_VIEWS)) { all_views(case) } else { case };
     let key = note(LEFT_OUT);
@@ -118,6 +133,8 @@ enum How {
     OnImage(Kernel),
     /// Those of rasterizations of all views in one launch.
     AllViews,
+    /// Some are stored in 16 bits, and some inputs are rounded.
+    Halves(Halves),
 }
 
 #[derive(Clone, Debug)]
@@ -141,6 +158,10 @@ impl Compared {
             }
             How::ByLogits if Level::of(job.stage) == Some(Level::Raster) => {
                 job.expecting(expected_by_logits)
+            }
+            How::Halves(halves) => {
+                let halves = halves.clone();
+                job.expecting(move |_, all| halves.expected(all))
             }
             How::ByLogits | How::OnImage(_) | How::AllViews => job,
         }
@@ -174,6 +195,10 @@ impl Case for Compared {
                 let jobs = self.case.jobs_of(view, wanted)?.into_iter();
                 Ok(jobs.map(|job| self.job(job)).collect())
             }
+            How::Halves(halves) => {
+                let jobs = rounded(&self.case, halves).jobs_of(view, wanted)?.into_iter();
+                Ok(jobs.map(|job| self.job(job)).collect())
+            }
         }
     }
 
@@ -186,7 +211,11 @@ impl Case for Compared {
     }
 
     fn describe(&self, stage: Stage, view: usize) -> String {
-        self.case.describe(stage, view)
+        let words = self.case.describe(stage, view);
+        match &self.how {
+            How::Halves(halves) => format!("{words}, {}", halves.words()),
+            How::Without(_) | How::ByLogits | How::OnImage(_) | How::AllViews => words,
+        }
     }
 
     fn forward_of(&self, stage: Stage) -> Option<Stage> {
@@ -209,6 +238,10 @@ impl Case for Compared {
     fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
         let mut notes = notes.clone();
         let (key, value) = match &self.how {
+            How::Halves(halves) => {
+                halves.note(&mut notes);
+                return self.case.write(path, &notes);
+            }
             How::Without(left_out) => (LEFT_OUT, left_out.join(",")),
             How::ByLogits => (LOGITS, "true".to_owned()),
             How::AllViews => (ALL_VIEWS, "true".to_owned()),

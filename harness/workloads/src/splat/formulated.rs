@@ -6,7 +6,8 @@
 //! and replayed under the formulation that it failed under.
 
 use super::case::Case;
-use super::stage::JudgedAs;
+use super::stage::{JudgedAs, RoundedInputs};
+use crate::halves::Halves;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::emulator::Interface;
 use splatcheck_gpu::hazard::Hazard;
@@ -115,6 +116,21 @@ pub fn judged_in(case: &AnyCase, formulation: Formulation) -> Result<AnyCase, Fo
     formulated(case, formulation.into())
 }
 
+/// The case judged in a formulation on a kernel that has some inputs in 16 bits.
+///
+/// # Errors
+/// [`FormulationUse`].
+pub fn judged_rounded(
+    case: &AnyCase,
+    formulation: Formulation,
+    rounded: RoundedInputs,
+) -> Result<AnyCase, FormulationUse> {
+    match rounded == RoundedInputs::default() {
+        true => judged_in(case, formulation),
+        false => formulated(case, JudgedAs { formulation, rounded, ..JudgedAs::default() }),
+    }
+}
+
 /// The case judged in a formulation, whose kernel may also return the image that it renders.
 ///
 /// # Errors
@@ -154,7 +170,12 @@ fn formulated(case: &AnyCase, judged: JudgedAs) -> Result<AnyCase, FormulationUs
 pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, FormulationUse> {
     match notes.get(&format!("{NOTE_PREFIX}{DERIVATION}")).map(String::as_str) {
         Some(ANY) => Ok(judged_on_foreign(case)),
-        Some(_) | None => judged_in(&case, noted(notes)?),
+        Some(_) | None => {
+            // What is wrong with the note is said where the outputs are read of it.
+            let halves = Halves::noted(notes).ok().flatten().unwrap_or_default();
+            let rounded = RoundedInputs::new(&halves.inputs);
+            judged_rounded(&case, noted(notes)?, rounded)
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::{Arithmetic, Expectation};
 use splatcheck_judge::scatter_step::Scatter;
 use splatcheck_judge::workload::{FailedRun, Job, Oracle};
+use std::any::Any;
 use std::sync::Arc;
 
 /// The wanted jobs of one camera's image: `rasterize`, and every backward stage; the one that kernels of
@@ -22,7 +23,7 @@ use std::sync::Arc;
 /// [`TensorError`] where the stage contradicts itself.
 pub(super) fn raster_jobs(
     stage: RasterStage,
-    JudgedAs { formulation, with_image, foreign: _ }: JudgedAs,
+    JudgedAs { formulation, with_image, foreign: _, rounded: _ }: JudgedAs,
     wanted: &dyn Fn(Stage) -> bool,
 ) -> Result<Vec<Job>, TensorError> {
     let stage = Arc::new(stage);
@@ -58,6 +59,15 @@ impl Oracle for Rasterize {
     fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
         of_rasterize(&self.0, run)
     }
+
+    fn arrays(&self) -> Option<&dyn Any> {
+        Some(&*self.0)
+    }
+
+    fn expect_with(&self, other: &dyn Any, array: &str, run: Arithmetic) -> Option<Expectation> {
+        let stage = self.0.with_array_of(other.downcast_ref()?, array)?;
+        Some(expectation::rasterize(&stage, run))
+    }
 }
 
 /// The oracle of `rasterize_backward` in a formulation.
@@ -83,6 +93,15 @@ impl Oracle for RasterizeBackward {
             true => of_rasterize_with_image(&self.stage, self.judged, run),
             false => of_rasterize_backward(&self.stage, self.judged, run),
         }
+    }
+
+    fn arrays(&self) -> Option<&dyn Any> {
+        Some(&*self.stage)
+    }
+
+    fn expect_with(&self, other: &dyn Any, array: &str, run: Arithmetic) -> Option<Expectation> {
+        let stage = self.stage.with_array_of(other.downcast_ref()?, array)?;
+        Some(expectation::rasterize_backward(&stage, self.judged, run))
     }
 
     fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {

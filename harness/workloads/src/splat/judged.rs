@@ -48,7 +48,8 @@ impl Case {
         wanted: &dyn Fn(Stage) -> bool,
     ) -> Result<Vec<Job>, CaseError> {
         let failed = |error: &dyn Display| failed(self, error);
-        let mut raster = RasterStage::new(self, view).map_err(|error| failed(&error))?;
+        let raster = RasterStage::new(self, view).map_err(|error| failed(&error))?;
+        let mut raster = raster.rounded(judged.rounded);
         if let Some(own) = own {
             raster = raster.after(own);
         }

@@ -9,12 +9,16 @@
 
 mod formulations;
 mod margins;
+mod mixed;
 mod on_image;
 mod project;
 mod raster;
+mod rounded;
 
 pub use formulations::{FORMULATED, Judged, JudgedAs, STANDARD};
 pub use margins::Margins;
+pub use mixed::ARRAYS as OF_VIEWS;
 pub(super) use on_image::ImageStage;
 pub use project::ProjectStage;
 pub use raster::RasterStage;
+pub use rounded::RoundedInputs;

@@ -1,5 +1,6 @@
 //! Which formulation of the oracle each stage of the table has.
 
+use super::RoundedInputs;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::{
     RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER, RASTERIZE_BACKWARD_BUFFER_FLOOR,
@@ -21,6 +22,8 @@ pub struct JudgedAs {
     pub with_image: bool,
     /// Whether the kernel is a stranger's, whose derivation of the projection is any standard one.
     pub foreign: bool,
+    /// Which inputs of the rasterizations the kernel has in 16 bits.
+    pub rounded: RoundedInputs,
 }
 
 impl From<Formulation> for JudgedAs {

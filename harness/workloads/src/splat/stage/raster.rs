@@ -116,6 +116,11 @@ impl RasterStage {
         }
     }
 
+    /// The stage with other rendered colours `[H,W,D]`.
+    pub(super) fn with_image(self, render_colors: Vec<f32>) -> Self {
+        Self { render_colors, checkpoints: OnceLock::new(), ..self }
+    }
+
     /// The rendered colours `[H,W,D]`; empty for a stage that was made of arrays.
     #[must_use]
     pub fn render_colors(&self) -> &[f32] {
