@@ -90,11 +90,12 @@ fn mutants(here: &Path, cuda: &[&str], wgsl: &[&str]) -> std::path::PathBuf {
 fn of_mutants_all_others_are_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let scatter = mutants(here, &["plain-add"], &["run-ends-early", "list-one-short"]);
+    let scatter = mutants(here, &["plain-add"], &["overwrite-for-accumulate", "list-one-short"]);
     fs::write(scatter.join("cuda/noise.patch"), "no patch").expect("written");
     fs::write(scatter.join("cuda/bytes.patch"), [0xff; 9]).expect("written");
     // One whose lines are nowhere, and one that makes no WGSL of WGSL.
-    let good = fs::read_to_string(scatter.join("wgsl/run-ends-early.patch")).expect("a patch");
+    let good =
+        fs::read_to_string(scatter.join("wgsl/overwrite-for-accumulate.patch")).expect("a patch");
     let is_taken = |line: &&str| line.starts_with('-') && !line.starts_with("---");
     let taken = good.lines().find(is_taken).expect("a line that goes").to_owned();
     let is_given = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
@@ -111,7 +112,7 @@ fn of_mutants_all_others_are_run() {
         assert_eq!(said.out.lines().filter(line).count(), 1, "{name}: {said:?}");
         assert!(said.err.contains(name), "{name}: {said:?}");
     }
-    for name in ["plain-add", "run-ends-early", "list-one-short"] {
+    for name in ["plain-add", "overwrite-for-accumulate", "list-one-short"] {
         assert!(said.out.contains(name), "{name} was run: {said:?}");
     }
     // After a minute its progress is told before.
@@ -123,8 +124,11 @@ fn of_mutants_all_others_are_run() {
     let one = say(here, &[&words[..], &["--mutant", "plain-add", "--engine", "emulator"]].concat());
     assert_eq!(one.code, Some(0), "{one:?}");
     fs::remove_file(scatter.join("ptx.tar.zst")).expect("it was there");
-    let wgsl = ["--mutant", "run-ends-early", "--engine", "wgsl-emulator-8"];
+    let wgsl = ["--mutant", "overwrite-for-accumulate", "--engine", "wgsl-emulator-8"];
     let said = say(here, &[&words[..], &wgsl].concat());
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.out.contains("ptx.tar.zst") && said.out.contains("run-ends-early"), "{said:?}");
+    assert!(
+        said.out.contains("ptx.tar.zst") && said.out.contains("overwrite-for-accumulate"),
+        "{said:?}"
+    );
 }
