@@ -1,6 +1,7 @@
 //! One bad apple: a file of many that cannot be read, a patch that is none or does not apply, a kernel that does
 //! not compile. It is named and counted, all others are judged, and the run is no pass.
 
+use splatcheck_gpu::mutation::each;
 use splatcheck_tests::{Said, files, own_kernel, root, say};
 use std::fs;
 use std::path::Path;
@@ -65,15 +66,18 @@ fn of_a_corpus_all_others_are_judged() {
     assert!(said.out.contains("NOT JUDGED: ") && said.out.contains("half.toml"), "{said:?}");
 }
 
-/// The folder of a workload's mutants with some of its patches.
+/// The folder of a workload's mutants with some of its patches, a file each.
 fn mutants(here: &Path, cuda: &[&str], wgsl: &[&str]) -> std::path::PathBuf {
     let from = root().join("tests/mutants/scatter");
     let to = here.join("mutants/scatter");
     for (language, names) in [("cuda", cuda), ("wgsl", wgsl)] {
         fs::create_dir_all(to.join(language)).expect("a folder");
-        for name in names {
-            let file = format!("{language}/{name}.patch");
-            fs::copy(from.join(&file), to.join(&file)).expect("copied");
+        for file in fs::read_dir(from.join(language)).expect("a folder of patches") {
+            let all = fs::read_to_string(file.expect("an entry").path()).expect("patches");
+            for (name, patch) in each("", &all).into_iter().filter(|(name, _)| names.contains(name))
+            {
+                fs::write(to.join(format!("{language}/{name}.patch")), patch).expect("copied");
+            }
         }
     }
     for file in ["ptx.json", "ptx.tar.zst"] {
@@ -86,11 +90,12 @@ fn mutants(here: &Path, cuda: &[&str], wgsl: &[&str]) -> std::path::PathBuf {
 fn of_mutants_all_others_are_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let scatter = mutants(here, &["plain-add"], &["run-ends-early", "list-one-short"]);
+    let scatter = mutants(here, &["plain-add"], &["overwrite-for-accumulate", "list-one-short"]);
     fs::write(scatter.join("cuda/noise.patch"), "no patch").expect("written");
     fs::write(scatter.join("cuda/bytes.patch"), [0xff; 9]).expect("written");
     // One whose lines are nowhere, and one that makes no WGSL of WGSL.
-    let good = fs::read_to_string(scatter.join("wgsl/run-ends-early.patch")).expect("a patch");
+    let good =
+        fs::read_to_string(scatter.join("wgsl/overwrite-for-accumulate.patch")).expect("a patch");
     let is_taken = |line: &&str| line.starts_with('-') && !line.starts_with("---");
     let taken = good.lines().find(is_taken).expect("a line that goes").to_owned();
     let is_given = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
@@ -107,17 +112,23 @@ fn of_mutants_all_others_are_run() {
         assert_eq!(said.out.lines().filter(line).count(), 1, "{name}: {said:?}");
         assert!(said.err.contains(name), "{name}: {said:?}");
     }
-    for name in ["plain-add", "run-ends-early", "list-one-short"] {
+    for name in ["plain-add", "overwrite-for-accumulate", "list-one-short"] {
         assert!(said.out.contains(name), "{name} was run: {said:?}");
     }
     // After a minute its progress is told before.
     assert!(said.err.contains("error: 4 of "), "{said:?}");
-    // What was not asked for is nobody's matter.
+    // What was not asked for is nobody's matter, but any mutant may stand in what cannot be read.
+    let one = say(here, &[&words[..], &["--mutant", "plain-add", "--engine", "emulator"]].concat());
+    assert!(one.code == Some(2) && one.out.contains("bytes.patch"), "{one:?}");
+    fs::remove_file(scatter.join("cuda/bytes.patch")).expect("it was there");
     let one = say(here, &[&words[..], &["--mutant", "plain-add", "--engine", "emulator"]].concat());
     assert_eq!(one.code, Some(0), "{one:?}");
     fs::remove_file(scatter.join("ptx.tar.zst")).expect("it was there");
-    let wgsl = ["--mutant", "run-ends-early", "--engine", "wgsl-emulator-8"];
+    let wgsl = ["--mutant", "overwrite-for-accumulate", "--engine", "wgsl-emulator-8"];
     let said = say(here, &[&words[..], &wgsl].concat());
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.out.contains("ptx.tar.zst") && said.out.contains("run-ends-early"), "{said:?}");
+    assert!(
+        said.out.contains("ptx.tar.zst") && said.out.contains("overwrite-for-accumulate"),
+        "{said:?}"
+    );
 }

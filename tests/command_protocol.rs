@@ -1,5 +1,6 @@
 //! `--command`: programs of other people's, in Python and in Rust, right ones, wrong ones and bad ones.
 
+mod presets;
 mod refusals;
 
 use splatcheck_tests::{Said, python, root, say};
@@ -258,107 +259,6 @@ fn every_level_below_the_whole_way_has_its_right_and_its_wrong_program() {
         let [runs, agree, _] = counts(&said);
         assert!(runs >= 120 && agree >= 100, "{level} {formulation}: {said:?}");
         found_and_replayed(&mirror(&format!("{stage} {bug}")), &right, element, named);
-    }
-}
-
-/// A kernel of `harness/python/examples/presets`.
-fn preset(python: &str, kernel: &str, bug: &str) -> String {
-    command(python, "preset.py", &format!("{kernel} {bug}"))
-}
-
-#[test]
-fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
-    let test = "kernels_of_public_projects_are_judged_in_their_own_layouts";
-    let Some(python) = python(test) else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let corpus = root().join("corpora/splat");
-    let corpus = corpus.to_str().expect("a plain name");
-    let (raster, forward, backward) = ("raster", "project", "project-backward");
-    let [project, project_bwd] = [
-        "gsplat_projection fully_fused_projection_fwd",
-        "gsplat_projection_bwd fully_fused_projection_bwd",
-    ];
-    for (name, level, kernel, bug) in [
-        ("gsplat-1.5", raster, "gsplat_1_5 rasterize_to_pixels_bwd", "'clamp passes'"),
-        ("gsplat-main", raster, "gsplat_main rasterize_to_pixels_bwd", "'alpha of 1.5'"),
-        ("inria", raster, "inria render_backward", "'full off-diagonal'"),
-        ("brush", raster, "brush rasterize_bwd", "'by opacity'"),
-        ("gswarp", raster, "gswarp backward_render_tiles", "'no opacity'"),
-        ("gsplat-1.5", forward, project, "'nothing is beside'"),
-        ("gsplat-main", backward, project_bwd, "'off-diagonal twice'"),
-    ] {
-        let words = ["check", "--preset", name, "--level", level, "--cases", "15"];
-        let words = [&words[..], &["-v", "--corpus", corpus, "--command"]].concat();
-        let right = preset(&python, kernel, "");
-        let said = say(folder.path(), &[&words[..], &[&right]].concat());
-        assert_eq!(said.code, Some(0), "{name}: {said:?}");
-        assert!(said.out.contains(&format!("preset {name} (")), "{said:?}");
-        assert!(said.out.contains(" with another value of a constant that is built"), "{said:?}");
-        assert!(counts(&said)[1] >= 65, "{name}: {said:?}");
-        let wrong = preset(&python, kernel, bug);
-        let said = say(folder.path(), &[&words[..], &[&wrong]].concat());
-        assert_eq!(said.code, Some(1), "{name}, {bug}: {said:?}");
-        if name == "inria" {
-            let note = "v_conics is read from the preset's array dL_dconic2D";
-            assert!(said.out.contains(note), "{said:?}");
-        }
-        // The reproducer says which preset it is of.
-        let file = reproducer(folder.path(), &said);
-        let file = file.to_str().expect("a plain name");
-        let again = say(folder.path(), &["replay", file, "--command", &wrong]);
-        assert_eq!(again.code, Some(1), "{name}, {bug} once more: {again:?}");
-        let mended = say(folder.path(), &["replay", file, "--command", &right]);
-        assert_eq!(mended.code, Some(0), "{name}: {mended:?}");
-    }
-}
-
-#[test]
-fn presets_that_cannot_be_followed_are_refused_and_cases_are_written_in_their_layouts() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let own = folder.path().join("own.toml");
-    fs::write(&own, "[raster]\ninputs = [{ name = \"xys\" }]\noutputs = []\n").expect("written");
-    for (words, expected) in [
-        (
-            &["--preset", "3dgs"][..],
-            "there is no preset '3dgs': expected gsplat-1.5, gsplat-main, inria",
-        ),
-        (
-            &["--preset", "brush", "--level", "full"],
-            "preset brush has no level full: it has raster",
-        ),
-        (&["--preset", "fastgs", "--level", "raster"], "preset fastgs has no level raster (its"),
-        (&["--preset", "own.toml"], "own.toml:2: raster.inputs 'xys'.tensor is 'xys': there are"),
-        (
-            &["--preset", "inria", "--extra-roundings", "63"],
-            "2 more for units = \"ndc\" or a folded background of preset inria",
-        ),
-    ] {
-        let said = say(folder.path(), &[&["cases", "--out", "x", "--count", "1"], words].concat());
-        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words:?}: {said:?}");
-        assert!(said.err.contains(expected), "{words:?}: {said:?}");
-    }
-    let said = say(folder.path(), &["check", "--preset", "brush"]);
-    assert!(said.code == Some(2) && said.err.contains("which --command starts"), "{said:?}");
-    for (level, array) in [("raster", "conic_opacity"), ("full", "projmatrix")] {
-        let words =
-            ["cases", "--out", level, "--count", "12", "--preset", "inria", "--level", level];
-        let said = say(folder.path(), &words);
-        assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(
-            said.out.contains(&format!("inputs of level {level} in {level}/inputs")),
-            "{said:?}"
-        );
-        assert!(
-            said.out.starts_with("12 cases in ") && !said.out.contains("NOT EXERCISED"),
-            "{said:?}"
-        );
-        let inputs = fs::read_dir(folder.path().join(level).join("inputs")).expect("a folder");
-        let files: Vec<_> = inputs.map(|file| fs::read(file.expect("one").path())).collect();
-        assert!(!files.is_empty(), "{level}");
-        for bytes in files {
-            let text = String::from_utf8_lossy(&bytes.expect("readable")).into_owned();
-            assert!(text.contains(array) && text.contains("\"preset\":\"inria\""), "{level}");
-        }
     }
 }
 

@@ -155,7 +155,7 @@ fn an_engine_that_is_killed_is_a_finding_with_its_reproducer() {
 }
 
 /// The wrong kernel of the killer's campaign, and where it runs: a mutant of WGSL needs a device for it.
-const WRONG: &str = "tests/mutants/splat/wgsl/lane-0-must-contribute.patch";
+const WRONG: &str = "tests/mutants/splat/wgsl/reduce.patch/lane-0-must-contribute";
 const DEVICE: &str = "lavapipe-8";
 
 /// A campaign on the wrong kernel in that folder.

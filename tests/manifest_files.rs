@@ -6,7 +6,8 @@ use std::path::Path;
 use splatcheck_judge::io::container;
 use splatcheck_tests::{root, say};
 
-use crate::manifest::{TO_LOGITS, by_logits, case, kernel, reproducer};
+use crate::manifest::logits::{TO_LOGITS, by_logits};
+use crate::manifest::{case, kernel, reproducer};
 
 const HEADER: &str = ".version 8.4\n.target sm_75\n.address_size 64\n";
 

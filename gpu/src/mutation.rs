@@ -1,9 +1,11 @@
 //! Mutants: right kernels made wrong by a small patch, to see whether the mistake is noticed.
 //!
-//! A mutant is one file of a folder, a unified diff against one file of `kernels/cuda` or
-//! `kernels/wgsl` (by its path from there), with its description in front of the diff:
+//! A mutant is a unified diff against one file of `kernels/cuda` or `kernels/wgsl` (by its path from
+//! there), with its name and description in front of the diff. The mutants of one file of the kernels
+//! stand in one file, one after another ([`each`]):
 //!
 //! ```text
+//! mutant: lane-0-must-contribute                           (optional: else the name of the file)
 //! purpose: lane 0 sends the sum only where it contributes itself
 //! hazards: leader-not-lane-zero
 //! stands-for: a port whose leader leaves the loop          (optional: a bug seen in public)
@@ -17,7 +19,7 @@
 //!
 //! `kernels` names what the patch is compiled into as [`Artifact::file`] does, the architecture and
 //! what follows left out; WGSL kernels are compiled on the device for any number of channels and
-//! named without one. The mutant's own name is the file's.
+//! named without one.
 
 use crate::artifact::{self, ARCHITECTURE, Artifact};
 use crate::engine::FloatAtomics;
@@ -31,7 +33,7 @@ pub(crate) static WGSL: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/kernels
 /// A description and a diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutation {
-    /// The file's name without its extension.
+    /// The mutant.
     pub name: String,
     /// What is wrong, in one line.
     pub purpose: String,
@@ -76,6 +78,27 @@ pub struct MutationError {
 }
 
 const KEYS: [&str; 6] = ["purpose", "hazards", "stands-for", "needs", "equivalent", "kernels"];
+
+/// The line that a mutant begins with.
+const NAME: &str = "mutant: ";
+
+/// The mutants of a file by name, each with its text for [`Mutation::parse`]. What stands in front of the first
+/// name is a mutant of the name `file`.
+#[must_use]
+pub fn each<'t>(file: &'t str, text: &'t str) -> Vec<(&'t str, &'t str)> {
+    let names = text.match_indices(NAME).map(|(at, _)| at);
+    let names = names.filter(|&at| at == 0 || text[..at].ends_with('\n'));
+    let ends: Vec<_> = names.chain([text.len()]).collect();
+    let named = ends.array_windows().map(|&[from, to]| {
+        let (name, rest) = text[from + NAME.len()..to].split_once('\n').unwrap_or_default();
+        // The empty line in front of the next one is none of the diff's.
+        let own = rest.strip_suffix('\n').filter(|own| own.ends_with('\n')).unwrap_or(rest);
+        (name.trim(), own)
+    });
+    let unnamed =
+        Some((file, &text[..ends[0]])).filter(|(_, own)| !own.trim().is_empty() || text.is_empty());
+    unnamed.into_iter().chain(named).collect()
+}
 
 /// Why the lines in front of the diff, or its first line, are not understood.
 type Problem = String;
@@ -194,6 +217,26 @@ mod tests {
     }
 
     #[test]
+    fn the_mutants_of_a_file_are_told_apart() {
+        let two = format!("mutant: one\n{TEXT}\nmutant: other\n{TEXT}");
+        assert_eq!(each("file", &two), [("one", TEXT), ("other", TEXT)], "by their names");
+        assert_eq!(each("file", TEXT), [("file", TEXT)], "by the file's name");
+        let first = format!("{TEXT}mutant: one\n{TEXT}");
+        assert_eq!(
+            each("file", &first),
+            [("file", TEXT), ("one", TEXT)],
+            "the first by the file's"
+        );
+        assert_eq!(each("file", "a mutant: b\n"), [("file", "a mutant: b\n")], "within a line");
+        assert_eq!(each("file", "mutant: a"), [("", "")], "no lines");
+        assert_eq!(
+            each("file", ""),
+            [("file", "")],
+            "an empty file is a mutant that is not understood"
+        );
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         for (from, to, expected) in [
             ("hazards: early-stop", "hazards: 21", "'21' is no hazard"),
@@ -223,10 +266,14 @@ mod tests {
             entries.map(|entry| entry.expect("the folder is readable").path()).collect()
         };
         let workloads = entries(&workloads).into_iter().filter(|path| path.is_dir());
+        let mut mutants = Vec::new();
         for path in workloads.flat_map(|workload| entries(&workload.join("wgsl"))) {
-            let name = path.file_stem().expect("a file has a name").to_string_lossy();
             let text = std::fs::read_to_string(&path).expect("it is text");
-            let mutant = Mutation::parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
+            let all = each("", &text).into_iter().map(|(name, own)| Mutation::parse(name, own));
+            mutants.extend(all.map(|mutant| mutant.unwrap_or_else(|e| panic!("{e}"))));
+        }
+        for mutant in mutants {
+            let name = &mutant.name;
             let edit = mutant.wgsl_edit().unwrap_or_else(|e| panic!("{e}"));
             for kernel in &mutant.kernels {
                 let stage = kernel.spec().expect("every artifact has a row");

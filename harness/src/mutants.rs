@@ -23,7 +23,7 @@ pub mod table;
 
 use splatcheck_gpu::archive::{Archive, ArchiveError};
 use splatcheck_gpu::artifact::{ArtifactError, Manifest};
-use splatcheck_gpu::mutation::{Mutation, MutationError};
+use splatcheck_gpu::mutation::{Mutation, MutationError, each};
 use splatcheck_judge::io::{InputError, Unread, read};
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ pub struct Mutant {
     pub mutation: Mutation,
     /// What it is written in.
     pub language: Language,
-    /// The patch.
+    /// The patch: the path of its file, and behind it the mutant's name.
     pub patch: PathBuf,
     /// The PTX of each of its kernels; empty for WGSL.
     pub ptx: Vec<String>,
@@ -119,8 +119,8 @@ fn mutants_of(
         Language::Cuda => ("cuda", Some(Compiled::read(folder)?)),
         Language::Wgsl => ("wgsl", None),
     };
-    let mutant = |patch: PathBuf| -> Result<Mutant, MutantsError> {
-        let mutation = Mutation::parse(&read::stem(&patch), &read::text(&patch)?)?;
+    let mutant = |patch: PathBuf, name: &str, text: &str| -> Result<Mutant, MutantsError> {
+        let mutation = Mutation::parse(name, text)?;
         let kernels = mutation.kernels.iter().map(|kernel| mutation.ptx_file(kernel));
         let ptx = match &compiled {
             Some(compiled) => kernels.map(|file| compiled.get(&file)).collect::<Result<_, _>>()?,
@@ -128,16 +128,25 @@ fn mutants_of(
         };
         Ok(Mutant { workload: workload.clone(), mutation, language, patch, ptx })
     };
-    let named = |patch: PathBuf| {
-        let file = patch.display().to_string();
-        mutant(patch).map_err(|error| match error {
-            MutantsError::Read(error) => error.to_string(),
-            error => format!("{file}: {error}"),
-        })
-    };
-    let mut patches = patches(&folder.join(name))?;
-    patches.retain(|patch| wanted(&workload, &read::stem(patch)));
-    Ok(Unread::sort(patches.into_iter().map(named)))
+    let mut mutants = Vec::new();
+    for file in patches(&folder.join(name))? {
+        let text = match read::text(&file) {
+            Ok(text) => text,
+            Err(error) => {
+                mutants.push(Err(error.to_string()));
+                continue;
+            }
+        };
+        for (name, text) in each(&read::stem(&file), &text) {
+            if wanted(&workload, name) {
+                let at = |error| format!("{}: {error}", file.display());
+                mutants.push(mutant(file.join(name), name, text).map_err(at));
+            }
+        }
+    }
+    let (mut good, bad) = Unread::sort(mutants.into_iter());
+    good.sort_by(|a, b| a.mutation.name.cmp(&b.mutation.name));
+    Ok((good, bad))
 }
 
 /// What the mutants of a workload were compiled to.

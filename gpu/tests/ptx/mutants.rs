@@ -5,7 +5,7 @@ use super::{
     Manifest, NVRTC, archive, derive, hashes, put, read, sources, subset, texts, write, writes,
 };
 use splatcheck_gpu::artifact::Artifact;
-use splatcheck_gpu::mutation::Mutation;
+use splatcheck_gpu::mutation::{Mutation, each};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
@@ -24,11 +24,13 @@ fn mutants(workload: &str, name: &str) -> PathBuf {
 }
 
 fn mutations(workload: &str) -> Vec<Mutation> {
-    let parse = |(file, text): (String, String)| {
-        let name = file.strip_suffix(".patch").expect("only patches lie there");
-        Mutation::parse(name, &text).unwrap_or_else(|e| panic!("{e}"))
-    };
-    texts(&mutants(workload, "cuda")).into_iter().map(parse).collect()
+    let mut mutations = Vec::new();
+    for (file, text) in texts(&mutants(workload, "cuda")) {
+        let file = file.strip_suffix(".patch").expect("only patches lie there");
+        let all = each(file, &text).into_iter().map(|(name, own)| Mutation::parse(name, own));
+        mutations.extend(all.map(|mutation| mutation.unwrap_or_else(|e| panic!("{e}"))));
+    }
+    mutations
 }
 
 /// The workload's kernels, what all workloads share, and patches.

@@ -14,11 +14,12 @@
 //! to the computed and not to the exact value.
 
 mod grown;
+mod scalar;
 
-use super::elementary::{EXP_ERROR, LN_ERROR, ln};
+use super::elementary::EXP_ERROR;
 use super::extra::Roundings;
 use super::model::Model;
-use super::numbers::{Arith, Lanes, Scalar, Tristate};
+use super::numbers::{Arith, Lanes, Scalar};
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -30,8 +31,6 @@ const ULP: f64 = 1.0 / 8_388_608.0;
 const MIN_NORMAL: f64 = 1.175_494_350_822_287_5e-38;
 /// The spacing of subnormals, 2^-149: one ulp there.
 const SUBNORMAL_STEP: f64 = 1.401_298_464_324_817e-45;
-/// What ln may err by, absolutely, for arguments in 0.5..=2: 2^-21.
-const LN_NEAR_ONE: f64 = 1.0 / 2_097_152.0;
 /// The f64 after the largest f32.
 const BEYOND_MAX: f64 = f64::from_bits(0x47ef_ffff_e000_0001);
 /// The f64 after zero.
@@ -393,129 +392,6 @@ impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         -((-self).min(-other))
-    }
-}
-
-impl<M: Model> Scalar for Bounded<M> {
-    /// 16 2^-23 (15 + 2 |power|) with |power| < 89: the model's exp is the least accurate step.
-    const SLACK: f64 = 16.0 * ULP * 193.0;
-
-    fn from_f32(x: f32) -> Self {
-        let value = f64::from(x);
-        // A subnormal input may be read as zero.
-        if M::TABLE.may_flush && value.abs() < MIN_NORMAL {
-            return Self::new(value, value.abs());
-        }
-        Self::new(value, 0.0)
-    }
-
-    #[inline(always)]
-    fn computed(x: f32, radius: f64) -> Self {
-        if radius == 0.0 { Self::from_f32(x) } else { Self::new(f64::from(x), radius) }
-    }
-
-    fn from_f64(x: f64) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "an f32 program rounds its literals")]
-        let literal = x as f32;
-        let rounding = (f64::from(literal) - x).abs() * INFLATE;
-        // A subnormal constant may be read as zero.
-        let flushed = M::TABLE.may_flush && literal.is_subnormal();
-        Self::new(x, if flushed { rounding.max(x.abs()) } else { rounding })
-    }
-
-    /// Where the product's radius reaches 0, the square is bounded from its root's ends instead: for
-    /// x between l > 0 and h, an f32 x * x lies between l^2 (1 - u) - s and h^2 (1 + u) + s, with u
-    /// the unit of one operation and s what a subnormal result may lose. Elsewhere the bound is that
-    /// of the operations one by one.
-    fn divides_by_square(self, numerator: Self, plus: Option<f64>) -> Self {
-        let sum = |square: Self| plus.map_or(square, |plus| square + Self::from_f64(plus));
-        let plain = numerator / sum(self * self);
-        let [low, high] = self.ends();
-        let [low, high] = if low > 0.0 { [low, high] } else { [-high, -low] };
-        if plain.radius < f64::INFINITY || low.is_nan() || low <= 0.0 {
-            return plain;
-        }
-        let ulps = M::TABLE.basic_ulp;
-        // VALUE_ROUNDING covers the two roundings of each f64 expression below.
-        let unit = ulps * ULP + 2.0 * VALUE_ROUNDING;
-        let smallest = (Self::FLUSH + (ulps + 1.0) * SUBNORMAL_STEP) * INFLATE;
-        let square = Self::between(
-            low * low * (1.0 - unit) - smallest,
-            high * high * (1.0 + unit) + smallest,
-        );
-        let bounded = numerator / sum(square);
-        Self::new(plain.value, bounded.radius_about(plain.value))
-    }
-
-    fn over_positive(self, divisor: Self) -> Self {
-        let is_zero = self.value == 0.0 && self.radius == 0.0;
-        if is_zero { self } else { self / divisor }
-    }
-
-    #[inline(always)]
-    fn value(self) -> f64 {
-        self.value
-    }
-
-    #[inline(always)]
-    fn uncertainty(self) -> f64 {
-        self.radius
-    }
-
-    #[inline(always)]
-    fn choose(holds: Tristate, yes: Self, no: Self) -> Self {
-        match holds {
-            Tristate::Always => yes,
-            Tristate::Never => no,
-            Tristate::Undecided => yes.or(no),
-        }
-    }
-
-    /// The square root of an interval that reaches below zero is unknown, but of its part above
-    /// `floor` it is not: the root is monotone, so the roots of the ends are the ends.
-    fn root_above(self, floor: f64) -> Self {
-        let least = Self::from_f64(floor);
-        let ([low, high], [floor_low, floor_high]) = (self.ends(), least.ends());
-        if low > floor_high && low >= MIN_NORMAL {
-            return self.sqrt();
-        }
-        if high < floor_low {
-            return if floor == 0.0 { least } else { least.sqrt() };
-        }
-        let v = self.value.max(floor).sqrt();
-        if !(high < f64::INFINITY) {
-            return Self::new(v, f64::INFINITY);
-        }
-        let [low, high] = [low.max(floor_low).max(0.0).sqrt(), high.max(floor_high).sqrt()];
-        // Three f64 roundings. The root of a subnormal number, which may also be read as zero, is
-        // below 2^-63.
-        let tiny = if low * low < 2.0 * MIN_NORMAL { MIN_NORMAL.sqrt() } else { 0.0 };
-        let inherited = (high - v).max(v - low).max(0.0) + 4.0 * f64::EPSILON * high + tiny;
-        Self::rounded(v, inherited, M::TABLE.sqrt_ulp)
-    }
-
-    #[inline(always)]
-    fn less(self, other: Self) -> Tristate {
-        match self.decide(other) {
-            Decided { always: true, .. } => Tristate::Always,
-            Decided { never: true, .. } => Tristate::Never,
-            _ => Tristate::Undecided,
-        }
-    }
-
-    fn ln(self) -> Self {
-        let v = ln(self.value);
-        let least = self.value - self.radius;
-        if !(least >= MIN_NORMAL) {
-            return Self::new(v, f64::INFINITY);
-        }
-        // |ln x' - ln x| <= |x' - x| / min(x, x')
-        let inherited = self.radius / least + v.abs() * LN_ERROR;
-        // Near 1, where the result is near 0, WGSL promises an absolute error of 2^-21 only; the
-        // single use of ln, the extent of a Gaussian, needs no sharper one in other models.
-        let near_one = least <= 2.0 && self.value + self.radius >= 0.5;
-        let inherited = if near_one { inherited + LN_NEAR_ONE } else { inherited };
-        Self::rounded(v, inherited, M::TABLE.ln_ulp)
     }
 }
 

@@ -35,7 +35,8 @@ const NO_CACHE: &str = "MESA_SHADER_CACHE_DISABLE";
 
 /// Environment variable that says which engine a child opens; without it wgpu's.
 pub const ENGINE: &str = "SPLATCHECK_ENGINE";
-/// Environment variable that names the patch of a mutant, which a wgpu engine then runs.
+/// Environment variable that names a mutant, which a wgpu engine then runs: the path of its patch, and behind it the
+/// mutant's name where the file has several.
 pub const MUTANT: &str = "SPLATCHECK_MUTANT";
 /// CUDA's, with the kernels compiled by default.
 pub const CUDA: &str = "cuda";

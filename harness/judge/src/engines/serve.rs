@@ -10,13 +10,14 @@
 //! noticed by the parent.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
 use splatcheck_gpu::emulator::EmulatorOptions;
-use splatcheck_gpu::mutation::{Edit, Mutation};
+use splatcheck_gpu::mutation::{Edit, Mutation, each};
 use splatcheck_gpu::{
     AdapterChoice, CudaEngine, EmulatorEngine, Engine, EngineError, Options, Stage, Support,
     WgpuEngine, Work,
@@ -30,6 +31,7 @@ use super::protocol::{
 use super::spec::Identity;
 use crate::io::read;
 use crate::threads::{self, NoThread};
+use crate::words::list;
 
 /// How long work may go on after the parent is gone. The parent kills its child when it gives up;
 /// this is for a parent that was itself killed while its child hangs.
@@ -73,10 +75,28 @@ pub fn open_wgpu(adapter: Option<&str>) -> Result<WgpuEngine, EngineError> {
 fn mutant() -> Result<Option<Edit>, EngineError> {
     let Some(patch) = std::env::var_os(MUTANT) else { return Ok(None) };
     let failed = |error: &dyn std::fmt::Display| {
-        EngineError::Input(format!("{MUTANT} = {}: {error}", patch.display()))
+        EngineError::Input(format!("{MUTANT} = {}: {error}", Path::new(&patch).display()))
     };
-    let text = read::text(patch.as_ref()).map_err(|error| failed(&error))?;
-    let mutation = Mutation::parse("", &text).map_err(|error| failed(&error))?;
+    let patch = Path::new(&patch);
+    // A file of one mutant, or the mutant's name behind its file of several.
+    let (file, wanted) = match (patch.parent(), patch.file_name().and_then(|name| name.to_str())) {
+        (Some(file), Some(name)) if file.is_file() => (file, Some(name)),
+        _ => (patch, None),
+    };
+    let text = read::text(file).map_err(|error| failed(&error))?;
+    let stem = read::stem(file);
+    let mutants = each(&stem, &text);
+    let found = match (wanted, &mutants[..]) {
+        (None, [one]) => Some(one),
+        (None, _) => None,
+        (Some(wanted), all) => all.iter().find(|(name, _)| *name == wanted),
+    };
+    let Some((name, text)) = found else {
+        let names: Vec<_> = mutants.iter().map(|(name, _)| *name).collect();
+        let file = file.display();
+        return Err(failed(&format!("name one mutant of the file, {file}/NAME: {}", list(&names))));
+    };
+    let mutation = Mutation::parse(name, text).map_err(|error| failed(&error))?;
     mutation.wgsl_edit().map(Some).map_err(|error| failed(&error))
 }
 
