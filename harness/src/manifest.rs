@@ -74,6 +74,7 @@
 mod bind;
 mod check;
 mod contents;
+mod judged;
 mod program;
 mod text;
 mod types;

@@ -1,0 +1,268 @@
+//! As what a manifest's kernels are judged: their stage, which outputs they have, and the case as they see it.
+
+use splatcheck_gpu::Stage;
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::workload::{AnyCase, Workload};
+use splatcheck_reference::splat::Formulation;
+use splatcheck_workloads::halves::Halves;
+use splatcheck_workloads::layout::array::{not_held, roundings_of_meaning};
+use splatcheck_workloads::layout::{Array, KernelKind, Tensor};
+use splatcheck_workloads::splat::ColorForms;
+use splatcheck_workloads::splat::comparing;
+use splatcheck_workloads::splat::formulated::{FormulationUse, judged_on_foreign, judged_rounded};
+use splatcheck_workloads::splat::kernel_rules::Reach;
+use splatcheck_workloads::splat::on_image::Kernel;
+use splatcheck_workloads::splat::stage::RoundedInputs;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::types::{Argument, Manifest, Parameter, Start};
+
+impl Manifest {
+    /// As it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text of its preset, where that is a file of the user's.
+    #[must_use]
+    pub fn preset(&self) -> Option<&str> {
+        self.preset.as_deref()
+    }
+
+    /// The files of launches that have their own, each once.
+    #[must_use]
+    pub fn files(&self) -> BTreeSet<&str> {
+        self.launches.iter().filter_map(|launch| launch.file.as_deref()).collect()
+    }
+
+    /// The parameters of all launches.
+    pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+        self.launches.iter().flat_map(|launch| &launch.parameters)
+    }
+
+    /// The arrays of tensors, each as often as it is named.
+    pub fn arrays(&self) -> impl Iterator<Item = (&Parameter, &Array)> {
+        self.parameters().flat_map(|parameter| {
+            let pointers = parameter.argument.pointers().into_iter();
+            pointers.filter_map(Argument::array).map(move |array| (parameter, array))
+        })
+    }
+
+    /// See [`roundings_of_meaning`].
+    #[must_use]
+    pub fn roundings_of_units(&self) -> u8 {
+        roundings_of_meaning(self.arrays().map(|(_, array)| array))
+    }
+
+    /// The stage that its kernels stand in for, in a formulation.
+    #[must_use]
+    pub fn stage(&self, formulation: Formulation) -> Stage {
+        self.kind.stage(formulation)
+    }
+
+    /// The tensors of its outputs.
+    fn written(&self) -> impl Iterator<Item = Tensor> {
+        let fields = self.arrays().flat_map(|(_, array)| &array.fields);
+        let tensors = fields.filter_map(|field| field.tensor());
+        tensors.filter(|tensor| tensor.port(self.kind).is_some())
+    }
+
+    /// Whether its gradients are by the opacities' logits.
+    fn is_by_logits(&self) -> bool {
+        self.arrays().any(|(_, array)| array.holds(Tensor::VLogits))
+    }
+
+    /// Why its outputs cannot be judged: one that no parameter holds, or only in part. Of the backward
+    /// rasterization all are needed; kernels of the other stages differ in what they return.
+    #[must_use]
+    pub fn not_judged(&self) -> Option<Problem> {
+        let arrays = || self.arrays().map(|(_, array)| array);
+        let advice = "name it (tensor or fields), or run with --observe-only, without an oracle";
+        let missing = |tensor: Tensor| Problem::new(tensor.name(), "held by no parameter", advice);
+        let always: &[Tensor] = match self.kind {
+            KernelKind::ProjectOnImage => {
+                &[Tensor::Radii, Tensor::ProjectedMeans2d, Tensor::ProjectedConics]
+            }
+            KernelKind::ProjectOnImageBackward => {
+                &[Tensor::VMeans, Tensor::VQuats, Tensor::VScales]
+            }
+            _ => &[],
+        };
+        if let Some(tensor) = not_held(arrays(), always) {
+            return Some(missing(tensor));
+        }
+        if self.kind == KernelKind::RasterizeBackward {
+            let by = |tensor| match tensor {
+                Tensor::VOpacities if self.is_by_logits() => Tensor::VLogits,
+                other => other,
+            };
+            return not_held(arrays(), &Tensor::OUTPUTS.map(by)).map(missing);
+        }
+        if self.written().next().is_none() {
+            let outputs = self.stage(Formulation::STANDARD).spec().outputs;
+            let names: Vec<_> = outputs.iter().map(|port| port.name).collect();
+            let value = format!("held by no parameter, none of {}", names.join(", "));
+            return Some(Problem::new("an output", value, advice));
+        }
+        // One radius says of a Gaussian whether it is there.
+        let whole = self.written().filter(|tensor| *tensor != Tensor::Radii).collect::<Vec<_>>();
+        let part = not_held(arrays(), &whole)?;
+        Some(Problem::new(part.name(), "held in part", "name its other numbers too"))
+    }
+
+    /// The outputs of the stage that no parameter holds, which are not compared.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<&'static str> {
+        let held: Vec<_> = self.written().filter_map(|t| Some(t.port(self.kind)?.0)).collect();
+        let outputs = self.stage(Formulation::STANDARD).spec().outputs.iter();
+        outputs.map(|port| port.name).filter(|name| !held.contains(name)).collect()
+    }
+
+    /// What is not compared, in words; nothing where all is.
+    #[must_use]
+    pub fn left_out_in_words(&self) -> Option<String> {
+        let names = self.left_out();
+        let names = (!names.is_empty()).then(|| names.join(", "))?;
+        Some(format!("NOT EXERCISED: {names}: no parameter of the manifest holds it"))
+    }
+
+    /// Its arrays that have 16 bits a number.
+    #[must_use]
+    pub fn halves(&self) -> Halves {
+        let mut halves = Halves::default();
+        for parameter in self.parameters() {
+            for argument in parameter.argument.pointers() {
+                let Some(array) =
+                    argument.array().filter(|one| one.meaning.stored.half().is_some())
+                else {
+                    continue;
+                };
+                let stored = array.meaning.stored;
+                for tensor in array.fields.iter().filter_map(|field| field.tensor()) {
+                    match tensor.port(self.kind) {
+                        Some((port, _)) => halves.outputs.push((port, stored)),
+                        None => halves.inputs.push((tensor.name(), stored.float)),
+                    }
+                }
+                // What an output is added to lies in the same buffer.
+                if let Argument::Output(_, Start::Input(port)) = argument {
+                    halves.inputs.push((port.name, stored.float));
+                }
+            }
+        }
+        halves.inputs.sort_unstable_by_key(|(name, float)| (*name, *float as u8));
+        halves.inputs.dedup();
+        halves.outputs.dedup();
+        halves
+    }
+
+    /// A case as its kernels are judged on it: by what is built into them, in a formulation, and by the
+    /// outputs that they have.
+    ///
+    /// # Errors
+    /// [`FormulationUse`].
+    pub fn judged(
+        &self,
+        case: &AnyCase,
+        formulation: Formulation,
+    ) -> Result<AnyCase, FormulationUse> {
+        if let KernelKind::Of(stage) = self.kind {
+            let fitted = self.workload().and_then(|all| all.fitted(case, stage, &self.built_in));
+            let case = fitted.unwrap_or_else(|| AnyCase::clone(case));
+            let case = comparing::in_halves(case, self.halves());
+            return Ok(comparing::without(case, &self.left_out()));
+        }
+        let reach = if self.kind.projects() { Reach::All } else { Reach::Raster };
+        let ruled = self.rules.applied_to(case, reach);
+        if self.kind.knows_the_image() {
+            let ports = self.written().filter_map(|tensor| Some(tensor.port(self.kind)?.0));
+            let mut returns: Vec<_> = ports.collect();
+            returns.push(Tensor::Radii.name());
+            let kernel = Kernel { extra_roundings: self.projection_roundings, returns };
+            return Ok(comparing::on_image(judged_on_foreign(ruled), kernel));
+        }
+        let halves = self.halves();
+        let rounded = RoundedInputs::new(&halves.inputs);
+        let judged = match self.kind.has_formulations() {
+            true if self.is_by_logits() => {
+                comparing::by_logits(judged_rounded(&ruled, formulation, rounded)?)
+            }
+            true => judged_rounded(&ruled, formulation, rounded)?,
+            // Of the others the forward rasterization alone has inputs in 16 bits.
+            false if rounded != RoundedInputs::default() => {
+                let judged = judged_rounded(&ruled, Formulation::STANDARD, rounded)?;
+                comparing::without(judged, &self.left_out())
+            }
+            false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
+        };
+        let judged = comparing::in_halves(judged, halves);
+        Ok(if self.all_views { comparing::all_views(judged) } else { judged })
+    }
+
+    /// The workload that its cases are of.
+    fn workload(&self) -> Option<Arc<dyn Workload>> {
+        splatcheck_workloads::find(self.kind.workload()).ok()
+    }
+
+    /// Whether its kernels are for a case: for its form of colours, or in another workload than splats with what
+    /// is built into them.
+    #[must_use]
+    pub fn takes(&self, case: &AnyCase) -> bool {
+        match self.kind {
+            KernelKind::Of(stage) => {
+                self.workload().is_some_and(|all| all.is_for(case, stage, &self.built_in))
+            }
+            _ => self.color_forms().has(case),
+        }
+    }
+
+    /// Which forms of colours its kernels take. A kernel that has no part in them takes direct ones: by
+    /// harmonics the gradients of a Gaussian's mean have a part that comes through its colour.
+    #[must_use]
+    pub fn color_forms(&self) -> ColorForms {
+        let names = |wanted: &[Tensor]| {
+            let mut fields = self.arrays().flat_map(|(_, array)| &array.fields);
+            fields.any(|field| field.tensor().is_some_and(|tensor| wanted.contains(&tensor)))
+        };
+        let both = names(&[Tensor::ColorsOrSh]);
+        let [direct, harmonics] =
+            [Tensor::Colors, Tensor::Sh].map(|tensor| both || names(&[tensor]));
+        match (self.kind, direct, harmonics) {
+            (KernelKind::Project | KernelKind::ProjectBackward, false, true) => {
+                ColorForms::Harmonics
+            }
+            (KernelKind::Project, true, false)
+            | (KernelKind::ProjectBackward, true | false, false) => ColorForms::Direct,
+            (KernelKind::Project, false, false)
+            | (KernelKind::Project | KernelKind::ProjectBackward, true, true)
+            | (
+                KernelKind::Rasterize
+                | KernelKind::RasterizeBackward
+                | KernelKind::Full
+                | KernelKind::ProjectOnImage
+                | KernelKind::ProjectOnImageBackward
+                | KernelKind::Of(_),
+                _,
+                _,
+            ) => ColorForms::Both,
+        }
+    }
+
+    /// Why a kernel that takes these arrays is not of a formulation.
+    #[must_use]
+    pub fn not_of(&self, formulation: Formulation) -> Option<Problem> {
+        for (parameter, array) in self.arrays() {
+            for tensor in array.fields.iter().filter_map(|field| field.tensor()) {
+                if let Some(advice) = tensor.not_given_in(formulation) {
+                    let value =
+                        format!("{}, which formulation {formulation} is not given", tensor.name());
+                    let problem = Problem::new(parameter.place.as_str(), value, advice);
+                    return Some(problem.at_line(parameter.line));
+                }
+            }
+        }
+        None
+    }
+}
