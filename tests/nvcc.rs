@@ -151,6 +151,20 @@ fn what_the_compiler_refuses_is_told_with_its_line() {
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.err.contains("k.cu(7): error: identifier \"x\" is undefined"), "{refused:?}");
     assert!(!refused.err.contains("a note"), "{refused:?}");
+    for (error, helps) in [
+        (
+            "gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory",
+            "install g++",
+        ),
+        ("sh: 1: gcc: not found", "install g++"),
+        ("k.cu(1): fatal error: mine.h: No such file or directory", "-I DIR"),
+        ("fatal error: torch/extension.h: No such file or directory", "come with PyTorch"),
+        ("error: -- unsupported GNU version! gcc versions later than 14", "-ccbin g++-13"),
+    ] {
+        script(&place.at("bin/nvcc"), &format!("echo \"{error}\" >&2; exit 1\n"));
+        let refused = said(place.command().args(gsplat(&[])));
+        assert!(refused.err.contains(helps), "{error}: {refused:?}");
+    }
     let missing = said(place.command().args(gsplat(&["--nvcc", "nowhere/nvcc"])));
     assert_eq!(missing.code, Some(2), "{missing:?}");
     assert!(missing.err.contains("--nvcc nowhere/nvcc: cannot open"), "{missing:?}");

@@ -173,7 +173,9 @@ fn errors(text: &str) -> String {
 /// What helps against an error that has nothing to do with the kernel.
 fn hint(text: &str) -> Option<&'static str> {
     let has = |words: &str| text.contains(words);
-    if has("preprocess host compiler") || has("gcc: not found") || has("Cannot find compiler") {
+    // gcc without g++ says that it cannot execute cc1plus.
+    let no_host = ["preprocess host compiler", "gcc: not found", "Cannot find compiler", "cc1plus"];
+    if no_host.iter().any(|words| has(words)) {
         return Some(
             ". nvcc works with a C++ compiler beside it: install g++ (on Debian and Ubuntu: apt install g++)",
         );

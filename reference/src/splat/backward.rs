@@ -1,5 +1,4 @@
 //! Hand-written vector-Jacobian products, one file for each forward stage, under its name.
 
-pub(crate) mod harmonics;
 pub mod project;
 pub mod rasterize;

@@ -5,7 +5,7 @@
 //! nor anything clamped, as in gsplat's `spherical_harmonics`. `v_c[k]` is `basis_k(d)` `v_color`, and `v_v` the
 //! gradient by d taken through the normalization.
 
-use super::backward::harmonics::harmonics_vjp;
+use super::backward::project::harmonics::harmonics_vjp;
 use super::linear::V3;
 use super::project::unit_vector;
 use super::sh;

@@ -29,8 +29,10 @@
 //! reverse, automatic differentiation adds to a variable's gradient once for each use, in any order, so a
 //! term passes through as many additions as there are uses besides.
 
+pub(crate) mod harmonics;
+
+use self::harmonics::harmonics_vjp;
 use crate::arithmetic::{EvaluationOrders, Scalar, Tristate, rounded};
-use crate::splat::backward::harmonics::harmonics_vjp;
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
