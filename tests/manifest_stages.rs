@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use splatcheck_tests::{Said, has_engine, own_kernel as kernel, path, say};
+use splatcheck_tests::{Said, again, has_engine, own_kernel as kernel, path, say};
 
 /// A stage's kernel, and what its report says.
 struct Stage {
@@ -74,9 +74,7 @@ fn kernels_of_every_stage_agree_and_broken_ones_are_found() {
         assert_eq!(said.code, Some(1), "{name}: {}\n{}", said.out, said.err);
         let heading = format!("DISAGREE emulator: {name}");
         assert!(said.out.contains(&heading) && said.out.contains(looks_like), "{}", said.out);
-        let again = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));
-        let again: Vec<_> = again.expect("a reproducer").1.split_whitespace().collect();
-        let again = say(folder.path(), &again);
+        let again = say(folder.path(), &again(&said.out));
         assert_eq!(again.code, Some(1), "{name}: {}\n{}", again.out, again.err);
         assert!(again.out.contains("exactly the recorded failure"), "{name}: {}", again.out);
     }
@@ -239,9 +237,7 @@ fn an_image_in_wgsl_agrees_and_a_broken_one_is_found() {
         let said = judged(&program.replace(right, wrong));
         assert_eq!(said.code, Some(1), "{wrong}: {}\n{}", said.out, said.err);
         assert!(said.out.contains(output), "{wrong}: {}", said.out);
-        let again = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));
-        let again: Vec<_> = again.expect("a reproducer").1.split_whitespace().collect();
-        let again = say(here, &again);
+        let again = say(here, &again(&said.out));
         assert_eq!(again.code, Some(1), "{wrong}: {}\n{}", again.out, again.err);
     }
 }

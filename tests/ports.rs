@@ -9,7 +9,7 @@ use splatcheck::kernel::{
     BoxError, GridBackward, ScatterSums, SphericalHarmonics, StageInputs, check,
 };
 use splatcheck_judge::verdict::Verdict;
-use splatcheck_tests::{Said, has_engine, own_kernel as kernel, path, python, say};
+use splatcheck_tests::{Said, again, has_engine, own_kernel as kernel, path, python, say};
 
 /// A kernel of a stage.
 struct Ported {
@@ -69,9 +69,7 @@ const PORTED: [Ported; 6] = [
 
 /// Runs the line of a report that makes a finding again; what came of it.
 fn replayed(here: &Path, said: &Said) -> Said {
-    let again = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));
-    let again: Vec<_> = again.expect("a reproducer").1.split_whitespace().collect();
-    say(here, &again)
+    say(here, &again(&said.out))
 }
 
 #[test]

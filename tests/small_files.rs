@@ -2,7 +2,7 @@
 //! a GiB.
 #![cfg(target_os = "linux")]
 
-use splatcheck_tests::{own_kernel, path, root, small_ply, splatcheck, text};
+use splatcheck_tests::{again, own_kernel, path, root, small_ply, splatcheck, text};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::iter::repeat_n;
@@ -236,9 +236,7 @@ fn registers_are_kept_of_a_few_blocks_at_a_time() {
     fs::write(here.join("case.toml"), one_gaussian(512)).expect("written");
     let (said, most) = judged(here, &["--case", "case.toml", "--out", "out"], 1);
     assert!(most < MOST_MIB / 2, "{most} MiB: {said}");
-    let again = said.lines().find_map(|line| line.split_once("run it again: splatcheck "));
-    let again: Vec<_> = again.expect("a reproducer").1.split_whitespace().collect();
-    let (ended, said, most, took) = measured(here, &again).expect("an end");
+    let (ended, said, most, took) = measured(here, &again(&said)).expect("an end");
     println!("replay: {most} MiB, {:.1} s", took.as_secs_f64());
     assert_eq!(ended, Some(1), "{said}");
     assert!(said.contains("exactly the recorded failure"), "{said}");

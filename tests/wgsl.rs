@@ -6,7 +6,7 @@ mod emulator;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use splatcheck_tests::{Said, own_kernel, root, say};
+use splatcheck_tests::{Said, again, own_kernel, root, say};
 
 /// The engines of wgpu on this machine; where there is none, says so loudly.
 fn engines(test: &str) -> Vec<String> {
@@ -168,12 +168,10 @@ fn planted_bugs_are_found_and_replayed() {
         assert!(findings().any(|pair| pair[1].starts_with(looks_like)), "{name}: {}", said.out);
         let sarif = fs::read_to_string(kernel.folder().join("f.sarif")).expect("written");
         assert!(sarif.contains("k.wgsl"), "{name}: {sarif}");
-        let last = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));
-        let (_, again) = last.expect("a reproducer");
         let [program, manifest] = kernel.write();
         // The reproducer has all that it needs.
         fs::remove_file(program).and_then(|()| fs::remove_file(manifest)).expect("removed");
-        let again = say(kernel.folder(), &again.split_whitespace().collect::<Vec<_>>());
+        let again = say(kernel.folder(), &again(&said.out));
         assert_eq!(again.code, Some(1), "{name}: {}\n{}", again.out, again.err);
         assert!(again.out.contains("DISAGREE"), "{name}: {}", again.out);
     }

@@ -161,6 +161,16 @@ pub struct Said {
     pub err: String,
 }
 
+/// The arguments of the line of a report that runs its first finding again.
+///
+/// # Panics
+/// Where no line does.
+#[must_use]
+pub fn again(report: &str) -> Vec<&str> {
+    let line = report.lines().find_map(|line| line.split_once("run it again: splatcheck "));
+    line.expect("a reproducer is told").1.split_whitespace().collect()
+}
+
 /// Runs splatcheck with these arguments in that folder.
 ///
 /// # Panics

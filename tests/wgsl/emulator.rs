@@ -83,9 +83,7 @@ fn what_ends_a_run_is_an_option() {
     assert!(said.out.contains("v_conics") && !said.out.contains("data race in"), "{}", said.out);
     let json = std::fs::read_to_string(half.folder().join("run.json")).expect("written");
     assert!(json.contains("not looked for: data races"), "{json}");
-    let last = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));
-    let (_, again) = last.expect("a reproducer");
-    let again = splatcheck_tests::say(half.folder(), &again.split(' ').collect::<Vec<_>>());
+    let again = splatcheck_tests::say(half.folder(), &splatcheck_tests::again(&said.out));
     assert_eq!(again.code, Some(1), "{}\n{}", again.out, again.err);
     assert!(again.out.contains("; not looked for: data races\n"), "{}", again.out);
     assert!(!again.out.contains("data race in"), "it judges the values: {}", again.out);
