@@ -2,7 +2,6 @@
 
 use splatcheck::cli::fuzz::{self, FuzzPlan, Limit};
 use splatcheck::cli::gate::GatePlan;
-use splatcheck::cli::parts::PartsArgs;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::splat::{
     RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER, RASTERIZE_BACKWARD_REPLAY,
@@ -211,7 +210,6 @@ fn fuzzed(defect: Defect) -> String {
         detail: Detail::default(),
         command: None,
         limits: Limits::default(),
-        parts: PartsArgs::default(),
     };
     let contender = Contender {
         id: "mirror".to_owned(),

@@ -5,7 +5,6 @@ use splatcheck::cli::fuzz::{FuzzPlan, Limit, judge};
 use splatcheck::cli::gate::{GateArgs, GatePlan};
 use splatcheck::cli::merge::{self, MergeArgs};
 use splatcheck::cli::output::OutputArgs;
-use splatcheck::cli::parts::PartsArgs;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{Reduction, Setting};
@@ -40,7 +39,6 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
         detail: Detail::default(),
         command: None,
         limits: Limits::default(),
-        parts: PartsArgs::default(),
     };
     let contender = Contender {
         id: "mirror".to_owned(),

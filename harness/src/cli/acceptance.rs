@@ -18,7 +18,6 @@ use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
 use super::options::{ReadingArgs, ScenePlan, Subject, resolve_scene};
 use super::output::Progress;
-use super::parts::PartsArgs;
 use super::reproducer::Reproducers;
 use super::scene::scene_cases;
 use super::{engines_here, paths};
@@ -26,6 +25,7 @@ use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
 use crate::acceptance::{Acceptance, Check, SceneReport, json, text};
 use splatcheck_judge::campaign::Chain;
+use splatcheck_judge::engines::parted::Parts;
 use splatcheck_judge::engines::{Discovery, EngineProcess, Found, Limits, Program};
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::io::Unread;
@@ -336,7 +336,7 @@ fn check(
         gate: GatePlan::default(),
         detail: Detail::default(),
         repeats: None,
-        parts: PartsArgs::default(),
+        parts: Parts::default(),
         chain: Chain::Oracle,
     };
     let cases = Cases::new(&check.subject, &check.workload, &check.convention)?;

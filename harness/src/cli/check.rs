@@ -14,6 +14,7 @@ use super::exit::{CliError, Outcome};
 use super::expect;
 use super::options::Subject;
 use super::output::Progress;
+use super::parts;
 use super::provenance;
 use super::reproducer::Reproducers;
 use super::scene::{Said, scene_cases};
@@ -131,7 +132,7 @@ pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>
         };
         // A driver takes its time to open a device.
         let contenders = engines.par_iter().map(start).collect::<Result<Vec<_>, _>>()?;
-        let contenders = contenders.into_iter().map(|one| plan.parts.contender(one));
+        let contenders = contenders.into_iter().map(|one| parts::contender(plan.parts, one));
         let contenders: Vec<_> = contenders.collect();
         bar.inc_length(cases.runs(&contenders, policy));
         let some = run_campaign(cases.iter(), contenders, hooks);

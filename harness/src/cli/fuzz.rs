@@ -22,7 +22,7 @@ use super::gate::{GateArgs, GatePlan};
 use super::number::positive;
 use super::options::{ConventionName, Workloads, parse_workloads, under};
 use super::output::OutputArgs;
-use super::parts::PartsArgs;
+use super::parts::{self, PartsArgs};
 use super::{paths, provenance};
 use splatcheck_judge::campaign::merge::add_report;
 use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
@@ -186,8 +186,6 @@ pub struct FuzzPlan {
     pub command: Option<CommandPlan>,
     /// What each engine's process is granted.
     pub limits: Limits,
-    /// In how many parts kernels run.
-    pub parts: PartsArgs,
 }
 
 impl FuzzArgs {
@@ -274,7 +272,6 @@ impl FuzzArgs {
             detail: self.shown.detail(),
             command,
             limits,
-            parts: self.parts,
         })
     }
 }
@@ -336,7 +333,7 @@ fn campaign(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Results, CliError> {
     let start = |found: &Found| {
         let settings = Setting::all(found.info.lane_width);
         let team = team(found, (&program, fuzz.limits), settings, fuzz.jobs)?;
-        Ok(fuzz.parts.contender(team))
+        Ok(parts::contender(fuzz.plan.parts(), team))
     };
     // A driver takes its time to open a device.
     let contenders = fuzz.engines.par_iter().map(start);

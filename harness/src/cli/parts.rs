@@ -33,39 +33,33 @@ impl PartsArgs {
     pub(super) fn resolve(self) -> Parts {
         self.parts.unwrap_or_default()
     }
+}
 
-    /// A contender that runs in so many parts.
-    pub(super) fn contender<'a>(self, contender: Contender<'a>) -> Contender<'a> {
-        let Some(parts) = self.parts else { return contender };
-        let Contender { engine, .. } = contender;
-        Contender { engine: Box::new(Parted::new(engine, parts)), ..contender }
+/// A contender that runs in so many parts.
+pub(super) fn contender(parts: Parts, contender: Contender<'_>) -> Contender<'_> {
+    if parts.is_whole() {
+        return contender;
     }
+    let engine = Box::new(Parted::new(contender.engine, parts));
+    Contender { engine, ..contender }
+}
 
-    /// What a report says of it.
-    pub(super) fn described(self) -> Option<String> {
-        self.resolve().described()
-    }
+/// The notes by which `replay` runs in as many parts; none where a run is whole.
+pub(super) fn notes(parts: Parts) -> Notes {
+    let several = (!parts.is_whole()).then_some(parts);
+    several.map(|parts| (format!("{NOTE_PREFIX}{PARTS}"), parts.to_string())).into_iter().collect()
+}
 
-    /// The notes by which `replay` runs in as many parts; none where a run is whole.
-    pub(super) fn notes(self) -> Notes {
-        let parts = self.parts.into_iter();
-        parts.map(|parts| (format!("{NOTE_PREFIX}{PARTS}"), parts.to_string())).collect()
-    }
-
-    /// Reads [`Self::notes`].
-    ///
-    /// # Errors
-    /// A note that is no number of parts.
-    pub(super) fn of_notes(notes: &Notes) -> Result<Self, CliError> {
-        let Some(text) = notes.get(&format!("{NOTE_PREFIX}{PARTS}")) else {
-            return Ok(Self::default());
-        };
-        let bad = |error| format!("metadata {NOTE_PREFIX}{PARTS} = '{text}': {error}");
-        match several(text) {
-            Ok(parts) => Ok(Self { parts: Some(parts) }),
-            Err(error) => Err(CliError::new(bad(error))),
-        }
-    }
+/// Reads [`notes`].
+///
+/// # Errors
+/// A note that is no number of parts.
+pub(super) fn of_notes(notes: &Notes) -> Result<Parts, CliError> {
+    let Some(text) = notes.get(&format!("{NOTE_PREFIX}{PARTS}")) else {
+        return Ok(Parts::default());
+    };
+    let bad = |error| CliError::new(format!("metadata {NOTE_PREFIX}{PARTS} = '{text}': {error}"));
+    several(text).map_err(bad)
 }
 
 #[cfg(test)]
@@ -74,13 +68,13 @@ mod tests {
 
     #[test]
     fn notes_say_how_many_parts_and_bad_ones_are_refused() {
-        let three = PartsArgs { parts: several("3").ok() };
-        let read = PartsArgs::of_notes(&three.notes()).expect("its own notes");
-        assert_eq!(read.resolve(), Parts::try_from(3).expect("three"), "as many");
-        assert_eq!(PartsArgs::default().notes(), Notes::new(), "a whole run has no note");
+        let three = Parts::try_from(3).expect("three");
+        let read = of_notes(&notes(three)).expect("its own notes");
+        assert_eq!(read, three, "as many");
+        assert_eq!(notes(Parts::default()), Notes::new(), "a whole run has no note");
         for text in ["", "1", "65", "-2", "three"] {
             let notes = Notes::from([(format!("{NOTE_PREFIX}{PARTS}"), text.to_owned())]);
-            let error = PartsArgs::of_notes(&notes).expect_err("no number of parts").to_string();
+            let error = of_notes(&notes).expect_err("no number of parts").to_string();
             assert!(error.contains("expected 2 to 64"), "{error}");
         }
     }

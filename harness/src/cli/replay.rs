@@ -15,7 +15,7 @@ use super::contract::Promise;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
 use super::output::OutputArgs;
-use super::parts::PartsArgs;
+use super::parts;
 use super::wgsl::Started;
 use super::{paths, replay_trace};
 use crate::emulated::Recording;
@@ -212,7 +212,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     }
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);
-    let (noted, parts) = (Noted::new(&notes)?, PartsArgs::of_notes(&notes)?);
+    let (noted, several) = (Noted::new(&notes)?, parts::of_notes(&notes)?);
     let kernel = noted.as_ref().and_then(|noted| noted.kernel.as_ref());
     let not_sought = kernel.and_then(|kernel| kernel.observe.not_sought());
     let contenders = recorded
@@ -222,7 +222,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
             None => recorded.contender(found, granted),
             Some(noted) => recorded.repeated(found, granted, noted, &case),
         })
-        .map(|contender| Ok(parts.contender(contender?)))
+        .map(|contender| Ok(parts::contender(several, contender?)))
         .collect::<Result<Vec<_>, CliError>>()?;
     if contenders.is_empty() {
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
@@ -296,7 +296,7 @@ impl Recorded {
         let case = promise.contract.case(case).map_err(CliError::of)?;
         let mut started = command.start()?;
         let contender = started.contender(promise, repeats);
-        let contender = PartsArgs::of_notes(recorded.1)?.contender(contender);
+        let contender = parts::contender(parts::of_notes(recorded.1)?, contender);
         let item = [(case, self.camera)].into_iter();
         let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is));
         let mut reports = reports.map_err(CliError::of)?;

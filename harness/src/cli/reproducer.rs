@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::exit::CliError;
 use super::expect;
-use super::parts::PartsArgs;
+use super::parts;
 use crate::emulated;
 use crate::user_kernel::UserKernel;
 use splatcheck_judge::campaign::{EngineReport, Finding};
+use splatcheck_judge::engines::parted::Parts;
 use splatcheck_judge::report::reproducer::{notes as notes_of, set_aside};
 use splatcheck_judge::report::reproducer_path;
 use splatcheck_judge::workload::Notes;
@@ -19,7 +20,7 @@ pub struct Reproducers {
     /// The command.
     found_by: &'static str,
     /// In how many parts the kernels ran.
-    parts: PartsArgs,
+    parts: Parts,
 }
 
 impl Reproducers {
@@ -41,12 +42,12 @@ impl Reproducers {
             let cannot = |error| CliError::caused("--out", error);
             set_aside(folder, found_by).map_err(cannot)?;
         }
-        Ok(Self { folder: folder.to_owned(), found_by, parts: PartsArgs::default() })
+        Ok(Self { folder: folder.to_owned(), found_by, parts: Parts::default() })
     }
 
     /// The same of kernels that ran in parts.
     #[must_use]
-    pub(super) fn in_parts(self, parts: PartsArgs) -> Self {
+    pub(super) fn in_parts(self, parts: Parts) -> Self {
         Self { parts, ..self }
     }
 
@@ -63,9 +64,9 @@ impl Reproducers {
         let mut notes = Notes::new();
         if let Some(repeated) = expect::notes(finding, kernel) {
             notes.extend(repeated);
-        } else if self.parts.parts.is_some() {
+        } else if !self.parts.is_whole() {
             // A recording is of one run.
-            notes.extend(self.parts.notes());
+            notes.extend(parts::notes(self.parts));
         } else if finding.emulation.is_some() {
             match emulated::record(finding, kernel) {
                 Ok(recording) => notes.extend(recording.notes()),

@@ -64,8 +64,7 @@ impl Manifest {
 
     /// The tensors of its outputs.
     fn written(&self) -> impl Iterator<Item = Tensor> {
-        let fields = self.arrays().flat_map(|(_, array)| &array.fields);
-        let tensors = fields.filter_map(|field| field.tensor());
+        let tensors = self.arrays().flat_map(|(_, array)| array.tensors());
         tensors.filter(|tensor| tensor.port(self.kind).is_some())
     }
 
@@ -140,7 +139,7 @@ impl Manifest {
                     continue;
                 };
                 let stored = array.meaning.stored;
-                for tensor in array.fields.iter().filter_map(|field| field.tensor()) {
+                for tensor in array.tensors() {
                     match tensor.port(self.kind) {
                         Some((port, _)) => halves.outputs.push((port, stored)),
                         None => halves.inputs.push((tensor.name(), stored.float)),
@@ -223,8 +222,8 @@ impl Manifest {
     #[must_use]
     pub fn color_forms(&self) -> ColorForms {
         let names = |wanted: &[Tensor]| {
-            let mut fields = self.arrays().flat_map(|(_, array)| &array.fields);
-            fields.any(|field| field.tensor().is_some_and(|tensor| wanted.contains(&tensor)))
+            let mut tensors = self.arrays().flat_map(|(_, array)| array.tensors());
+            tensors.any(|tensor| wanted.contains(&tensor))
         };
         let both = names(&[Tensor::ColorsOrSh]);
         let [direct, harmonics] =
@@ -254,7 +253,7 @@ impl Manifest {
     #[must_use]
     pub fn not_of(&self, formulation: Formulation) -> Option<Problem> {
         for (parameter, array) in self.arrays() {
-            for tensor in array.fields.iter().filter_map(|field| field.tensor()) {
+            for tensor in array.tensors() {
                 if let Some(advice) = tensor.not_given_in(formulation) {
                     let value =
                         format!("{}, which formulation {formulation} is not given", tensor.name());

@@ -178,6 +178,12 @@ impl Plan {
         Self { parts, ..self }
     }
 
+    /// Into how many parts every run is cut.
+    #[must_use]
+    pub fn parts(&self) -> Parts {
+        self.parts
+    }
+
     /// What a report says of how cases are run.
     pub(super) fn described(&self) -> impl Iterator<Item = String> {
         self.chain.described().map(str::to_owned).into_iter().chain(self.parts.described())

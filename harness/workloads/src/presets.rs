@@ -110,16 +110,13 @@ impl Interface {
     /// The tensors of its arrays.
     fn tensors(&self) -> impl Iterator<Item = Tensor> {
         let arrays = self.inputs.iter().chain(&self.outputs).filter_map(|one| one.array.as_ref());
-        arrays.flat_map(|array| array.fields.iter().filter_map(|field| field.tensor()))
+        arrays.flat_map(Array::tensors)
     }
 
     /// The name of the written array that holds an output.
     #[must_use]
     pub fn array_with(&self, output: &str) -> Option<&str> {
-        let holds = |array: &Array| {
-            let mut tensors = array.fields.iter().filter_map(|field| field.tensor());
-            tensors.any(|tensor| tensor.name() == output)
-        };
+        let holds = |array: &Array| array.tensors().any(|tensor| tensor.name() == output);
         let named = self.outputs.iter().find(|named| named.array.as_ref().is_some_and(holds))?;
         Some(&named.name)
     }

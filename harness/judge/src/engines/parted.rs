@@ -9,6 +9,7 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+
 use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::stage::{Port, Role};
 use splatcheck_gpu::{

@@ -19,6 +19,7 @@ use crate::cli::parts::PartsArgs;
 use crate::cli::paths;
 use crate::cli::schedule::ScheduleArgs;
 use splatcheck_judge::campaign::Chain;
+use splatcheck_judge::engines::parted::Parts;
 use splatcheck_judge::engines::repeated::Repeats;
 use splatcheck_judge::engines::{Discovery, Found, Limits};
 use splatcheck_judge::report::Detail;
@@ -149,7 +150,7 @@ pub struct CheckPlan {
     /// How often every run is made, where equal bits are demanded.
     pub repeats: Option<Repeats>,
     /// In how many parts kernels run.
-    pub parts: PartsArgs,
+    pub parts: Parts,
     /// Whose forward pass backward stages go on from.
     pub chain: Chain,
     /// The program that is judged in the place of engines.
@@ -303,7 +304,7 @@ impl JudgedOn {
             gate: self.gate.resolve()?,
             detail: self.shown.detail(),
             repeats: None,
-            parts: self.parts,
+            parts: self.parts.resolve(),
             chain: Chain::default(),
             command: None,
             limits: Limits::default(),

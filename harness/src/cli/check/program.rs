@@ -12,6 +12,7 @@ use crate::cli::exit::{CliError, Outcome};
 use crate::cli::expect;
 use crate::cli::formulation::Trial;
 use crate::cli::output::Progress;
+use crate::cli::parts;
 use crate::cli::provenance;
 use crate::cli::sight::all_blind;
 use splatcheck_judge::campaign::{
@@ -83,7 +84,7 @@ fn judge(
     };
     let promise: &Promise = &command.promise;
     let contender = running.contender(promise, plan.repeats.as_ref());
-    let contender = plan.parts.contender(contender);
+    let contender = parts::contender(plan.parts, contender);
     let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match trial {
         Trial::Asked => own.smaller(item, fails),
         Trial::Other | Trial::Cases(_) => as_it_is(item, fails),

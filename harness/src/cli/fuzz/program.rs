@@ -9,6 +9,7 @@ use super::watcher::Watcher;
 use crate::cli::command::{CommandPlan, OfProgram, Started};
 use crate::cli::exit::CliError;
 use crate::cli::formulation::Trial;
+use crate::cli::parts;
 use splatcheck_judge::campaign::{Diagnoses, EngineReport, Hooks, Item, as_it_is};
 use splatcheck_judge::workload::AnyCase;
 use splatcheck_workloads::fuzz::Results;
@@ -53,7 +54,7 @@ fn judge(
     started: &mut Started,
 ) -> Result<Vec<EngineReport>, CliError> {
     let fuzz = watch.fuzz;
-    let contender = fuzz.parts.contender(started.contender(&command.promise, None));
+    let contender = parts::contender(fuzz.plan.parts(), started.contender(&command.promise, None));
     let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match trial {
         Trial::Asked => command.smaller(|fails| fuzz.smaller(item, fails), fails),
         Trial::Other | Trial::Cases(_) => as_it_is(item, fails),

@@ -50,7 +50,7 @@ impl<'a> Watcher<'a> {
     /// # Errors
     /// A file that cannot be moved.
     pub(super) fn new(fuzz: &'a FuzzPlan) -> Result<Self, CliError> {
-        let reproducers = Reproducers::begin(&fuzz.out, "fuzz", None)?.in_parts(fuzz.parts);
+        let reproducers = Reproducers::begin(&fuzz.out, "fuzz", None)?.in_parts(fuzz.plan.parts());
         let cannot = |error| CliError::caused("--out", error);
         Results::set_aside(&fuzz.out).map_err(cannot)?;
         let bar = match fuzz.detail {

@@ -29,8 +29,7 @@ impl Check<'_> {
         if float != FloatType::F32 {
             self.has_halves(written, array, &at.key("dtype"))?;
         }
-        let sums = array.fields.iter().filter_map(|field| field.tensor());
-        let is_sum = float != FloatType::F32 && { sums }.any(|tensor| self.is_sum(tensor));
+        let is_sum = float != FloatType::F32 && array.tensors().any(|tensor| self.is_sum(tensor));
         match written.depth {
             Some(_) if !is_sum => {
                 let advice =
@@ -78,7 +77,7 @@ impl Check<'_> {
         if array.fields.iter().any(|field| matches!(field, Field::Component(..))) {
             return refused("only of whole tensors: name it without '.'");
         }
-        let mut tensors = array.fields.iter().filter_map(|field| field.tensor());
+        let mut tensors = array.tensors();
         if array.is_written() {
             let adds = written.role.as_deref() == Some("accumulate");
             if adds && { tensors }.any(|tensor| !self.is_sum(tensor)) {

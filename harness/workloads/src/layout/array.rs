@@ -134,21 +134,24 @@ impl Array {
     /// What has one of its rows.
     #[must_use]
     pub fn rows(&self) -> Rows {
-        let tensor = self.fields.iter().find_map(|field| field.tensor());
-        tensor.map_or(Rows::One, Tensor::rows)
+        self.tensors().next().map_or(Rows::One, Tensor::rows)
+    }
+
+    /// The tensors that it holds, each as often as a field is of it.
+    pub fn tensors(&self) -> impl Iterator<Item = Tensor> {
+        self.fields.iter().filter_map(|field| field.tensor())
     }
 
     /// Whether the kernel writes it.
     #[must_use]
     pub fn is_written(&self) -> bool {
-        let mut tensors = self.fields.iter().filter_map(|field| field.tensor());
-        tensors.any(|tensor| tensor.use_at(self.kind) == Some(Use::Write))
+        self.tensors().any(|tensor| tensor.use_at(self.kind) == Some(Use::Write))
     }
 
     /// Whether it holds numbers of a tensor.
     #[must_use]
     pub fn holds(&self, tensor: Tensor) -> bool {
-        self.fields.iter().any(|field| field.tensor() == Some(tensor))
+        self.tensors().any(|held| held == tensor)
     }
 
     /// Its name in messages.

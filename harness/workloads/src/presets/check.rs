@@ -292,7 +292,7 @@ impl Check<'_> {
 
     /// Whether a kernel of the preset may have the array there.
     fn fits(&self, array: &Array, (level, usage): (Level, Use), at: &At) -> Result<(), Problem> {
-        for tensor in array.fields.iter().filter_map(|field| field.tensor()) {
+        for tensor in array.tensors() {
             if tensor.use_at(level.into()) != Some(usage) {
                 let is = if usage == Use::Write { "an input" } else { "an output" };
                 let advice = format!("it is {is}: name it among them");

@@ -135,7 +135,7 @@ fn is_there(array: &Array, symbols: &Symbols) -> bool {
         Tensor::Colors | Tensor::VColors => !harmonics,
         _ => true,
     };
-    array.fields.iter().filter_map(|field| field.tensor()).all(there)
+    array.tensors().all(there)
 }
 
 fn sides(shape: &[Expression], symbols: &Symbols) -> Result<Vec<usize>, ExpressionError> {
