@@ -156,6 +156,31 @@ fn zeros_that_nothing_adds_to_are_no_agreement() {
     }
 }
 
+/// Large numbers cancel, and what is left is within the bound that roundings of any order have.
+#[test]
+fn an_output_that_zeros_would_fit_is_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernel = own_kernel("index_add.ptx");
+    let manifest = own_kernel("index_add.toml");
+    let cases = folder.path().join("cases");
+    fs::create_dir(&cases).expect("created");
+    let judged = |case: &str| {
+        let from = root().join("corpora/scatter").join(case);
+        fs::copy(from, cases.join(case)).expect("copied");
+        let words = ["ptx", &kernel, "--manifest", &manifest, "--corpus", "cases"];
+        say(folder.path(), &[&words[..], &["--json", "run.json"]].concat())
+    };
+    let said = judged("cancelling.toml");
+    assert_eq!(said.code, Some(2), "it is no pass: {said:?}");
+    assert!(said.out.starts_with("agree on what could be judged: "), "{said:?}");
+    let why = "NOT EXERCISED: sums of scatter: zeros would agree in every run";
+    assert!(said.err.contains(why), "which output, and why: {said:?}");
+    let json = fs::read_to_string(folder.path().join("run.json")).expect("written");
+    assert!(json.contains("\"pass\": false"), "{json}");
+    let said = judged("one-row-for-all.toml");
+    assert_eq!(said.code, Some(0), "another case judges it: {said:?}");
+}
+
 #[test]
 fn a_watched_kernel_agrees_with_nothing() {
     let folder = tempfile::tempdir().expect("a folder");

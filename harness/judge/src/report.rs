@@ -88,7 +88,8 @@ impl<'a> Report<'a> {
     fn verdict_line(&self) -> String {
         let Self { reports, missing, gaps, not_sought, .. } = *self;
         let worst = EngineReport::worst(reports);
-        let in_part = worst == Verdict::Agree && !gaps.is_empty();
+        let in_part =
+            worst == Verdict::Agree && !(gaps.is_empty() && EngineReport::gaps(reports).is_empty());
         let verdict = format!("{worst}{}", if in_part { " on what could be judged" } else { "" });
         let verdict = if interrupt::is_asked() { interrupt::until_then(&verdict) } else { verdict };
         let runs: u64 = reports.iter().map(EngineReport::runs).sum();

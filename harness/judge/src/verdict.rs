@@ -231,6 +231,18 @@ impl fmt::Display for Difference {
     }
 }
 
+/// What the elements of an output show of a kernel that leaves it 0. Of several runs the clearest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sight {
+    /// It is right: nothing but exact zeros is expected, or nothing was compared.
+    Zeros,
+    /// It agrees, since no bound is narrower than what is expected.
+    Blind,
+    /// It disagrees.
+    Clear,
+}
+
 /// Counts over any number of elements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
@@ -248,8 +260,11 @@ pub struct Tally {
     /// all (a covariance's determinant that may be 0), and no bound is finite.
     #[serde(default)]
     pub unbounded: u64,
-    /// Elements that agree, but whose bound is so wide that losing every term would agree too.
+    /// Elements that agree, but whose bound is so wide that 0 would agree too.
     pub blind: u64,
+    /// By output: what its elements show of a kernel that leaves it 0.
+    #[serde(default)]
+    pub sight: BTreeMap<Cow<'static, str>, Sight>,
     /// Comparisons that rounding leaves open, followed both ways.
     pub undecided: u64,
     /// How near the errors come to their bounds.
@@ -288,10 +303,9 @@ impl Tally {
         }
     }
 
-    /// Compares one element. `whole` is the magnitude that a value of 0 would lose.
+    /// Compares one element.
     pub fn compare(
         &mut self,
-        whole: f64,
         difference: impl FnOnce() -> Difference,
         value: f64,
         oracle: f64,
@@ -305,7 +319,7 @@ impl Tally {
         let error = (value - oracle).abs();
         if error <= bound {
             self.agree += 1;
-            self.blind += u64::from(whole > 0.0 && bound >= whole);
+            self.blind += u64::from(oracle != 0.0 && bound >= oracle.abs());
             self.sharpness.add(if error == 0.0 { 0.0 } else { error / bound });
             return;
         }
@@ -324,8 +338,14 @@ impl Tally {
         if value == 0.0 {
             self.zeros += 1;
         } else {
-            self.compare(0.0, difference, value, 0.0, 0.0);
+            self.compare(difference, value, 0.0, 0.0);
         }
+    }
+
+    /// Takes in what elements of an output show.
+    pub fn see(&mut self, output: Cow<'static, str>, sight: Sight) {
+        let known = self.sight.entry(output).or_insert(sight);
+        *known = sight.max(*known);
     }
 
     /// Adds another's counts.
@@ -338,6 +358,9 @@ impl Tally {
         self.blind += other.blind;
         self.undecided += other.undecided;
         self.sharpness.merge(&other.sharpness);
+        for (output, &sight) in &other.sight {
+            self.see(output.clone(), sight);
+        }
         if self.without_bound.is_none() {
             self.without_bound.clone_from(&other.without_bound);
         }
@@ -368,7 +391,7 @@ mod tests {
     fn compared(value: f64, oracle: f64, bound: f64) -> Tally {
         let mut tally = Tally::default();
         let difference = || Difference { value, oracle, bound, sum: None, ..difference() };
-        tally.compare(oracle.abs(), difference, value, oracle, bound);
+        tally.compare(difference, value, oracle, bound);
         tally
     }
 

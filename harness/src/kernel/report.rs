@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::slice;
 
 use super::cases::Counted;
 use splatcheck_judge::campaign::{EngineReport, Finding, Row, findings_by_fault};
@@ -29,18 +30,27 @@ pub struct Report {
 
 impl Report {
     /// The worst verdict of all runs; where none disagrees, not exercised if fewer than half of the cases that were
-    /// to be drawn were, or if a file of the corpus could not be read.
+    /// to be drawn were, if a file of the corpus could not be read, or if zeros in place of an output would agree
+    /// in every run.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self.report.findings.is_empty() {
             false => Verdict::Disagree,
             true if self.counted.too_few() || self.unread() => Verdict::NotExercised,
-            true => self.report.verdict(),
+            true => match self.report.verdict() {
+                Verdict::Agree if self.gap().is_some() => Verdict::NotExercised,
+                verdict => verdict,
+            },
         }
     }
 
     fn unread(&self) -> bool {
         self.unread.gap(OF_CORPUS).is_some()
+    }
+
+    /// Why agreement is no pass.
+    fn gap(&self) -> Option<String> {
+        EngineReport::gaps(slice::from_ref(&self.report)).into_iter().next()
     }
 
     /// What was wrong, each kind once, the case made small.
@@ -127,7 +137,10 @@ impl Report {
                 let why = self.unread.gap(OF_CORPUS).unwrap_or_default();
                 write!(f, "NOT EXERCISED: {name}: no other case is wrong, but {why}")?;
             }
-            Verdict::NotExercised => write!(f, "NOT EXERCISED: {name}: no element was compared")?,
+            Verdict::NotExercised => match self.gap() {
+                Some(gap) => write!(f, "{name}: {gap}")?,
+                None => write!(f, "NOT EXERCISED: {name}: no element was compared")?,
+            },
         }
         let Counted { wanted, drawn } = self.counted;
         if drawn < wanted && !self.counted.too_few() {
@@ -144,7 +157,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.headline(f)?;
-        let reports = std::slice::from_ref(&self.report);
+        let reports = slice::from_ref(&self.report);
         let faults = findings_by_fault(reports);
         let first = faults.iter().filter_map(|places| places.first().map(|&[_, number]| number));
         let shown: Vec<_> = first.take(SHOWN).collect();

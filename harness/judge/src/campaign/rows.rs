@@ -5,12 +5,12 @@ use super::contender::Contender;
 use super::finding::Finding;
 use crate::engines::Emulation;
 use crate::io::serde_forms::{furthest, number};
-use crate::verdict::{Difference, Sharpness, Tally, Verdict};
+use crate::verdict::{Difference, Sharpness, Sight, Tally, Verdict};
 use crate::words::count;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{DeviceInfo, EngineError, Reduction, Setting, Stage};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -213,9 +213,64 @@ impl EngineReport {
         rows.max().unwrap_or(Verdict::NotExercised)
     }
 
+    /// Why agreement of these engines is no pass, each reason a sentence.
+    #[must_use]
+    pub fn gaps(reports: &[Self]) -> Vec<String> {
+        mostly_left_out(reports).chain(blind(reports)).collect()
+    }
+
     /// The worst verdict of several engines: not exercised, if there is none.
     #[must_use]
     pub fn worst<'a>(reports: impl IntoIterator<Item = &'a Self>) -> Verdict {
         reports.into_iter().map(Self::verdict).max().unwrap_or(Verdict::NotExercised)
     }
+}
+
+/// The classes (a stage and how it adds up) of which limits of devices left out most runs, on all engines
+/// together: what is left is no agreement about the class.
+fn mostly_left_out(reports: &[EngineReport]) -> impl Iterator<Item = String> {
+    let mut classes: BTreeMap<(Stage, Option<Reduction>), (u64, u64, String)> = BTreeMap::new();
+    for report in reports {
+        for (&class, row) in &report.rows {
+            let (all, out, why) = classes.entry(class).or_default();
+            *all += row.runs.values().sum::<u64>();
+            if let Some(limited) = report.limited.get(&class) {
+                *out += limited.runs;
+                *why = format!("{}: {}", report.id, limited.by);
+            }
+        }
+    }
+    let most = classes.into_iter().filter(|(_, (all, out, _))| 2 * out > *all);
+    most.map(|((stage, reduction), (all, out, why))| {
+        let name = reduction.map_or_else(String::new, |reduction| format!(", {reduction}"));
+        format!(
+            "NOT EXERCISED: {}{name}: {out} of its {all} runs were left out ({why})",
+            stage.name
+        )
+    })
+}
+
+/// The outputs that were compared and are not judged: in every run of an engine zeros would agree.
+fn blind(reports: &[EngineReport]) -> impl Iterator<Item = String> {
+    let mut outputs: BTreeMap<_, [BTreeSet<&str>; 2]> = BTreeMap::new();
+    for (&(stage, reduction), row) in reports.iter().flat_map(|report| &report.rows) {
+        for (output, &sight) in &row.tally.sight {
+            let [all, blind] = outputs.entry((stage.name, output)).or_default();
+            let way = reduction.map_or("-", Reduction::name);
+            all.insert(way);
+            if sight == Sight::Blind {
+                blind.insert(way);
+            }
+        }
+    }
+    let outputs = outputs.into_iter().filter(|(_, [_, blind])| !blind.is_empty());
+    outputs.map(|((stage, output), [all, blind])| {
+        let some = format!(" ({})", Vec::from_iter(blind.iter().copied()).join(", "));
+        let ways = if blind == all { "" } else { some.as_str() };
+        format!(
+            "NOT EXERCISED: {output} of {stage}{ways}: zeros would agree in every run, since no bound \
+             is narrower than the number that is expected; cases whose sums have fewer terms (pixels, \
+             rows) have narrower bounds"
+        )
+    })
 }

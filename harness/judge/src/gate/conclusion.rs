@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::verdict::Verdict;
 use crate::words::count;
 use splatcheck_gpu::{Reduction, Stage};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What a command found.
 #[derive(Clone, Debug, Default)]
@@ -165,7 +165,7 @@ impl Gate {
             reasons: failures.clone().unwrap_or_default(),
             faults: faults.clone(),
             excused: Vec::new(),
-            gaps: gaps.iter().cloned().chain(mostly_left_out(reports)).collect(),
+            gaps: gaps.iter().cloned().chain(EngineReport::gaps(reports)).collect(),
             observed: evidence.observed,
             interrupted: interrupt::is_asked(),
         };
@@ -221,31 +221,6 @@ fn inconclusive(reports: &[EngineReport]) -> Vec<String> {
             format!("{place} is inconclusive in {}", count(runs, "run"))
         })
         .collect()
-}
-
-/// The classes (a stage and how it adds up) of which limits of devices left out most runs, on all engines
-/// together: what is left is no agreement about the class.
-fn mostly_left_out(reports: &[EngineReport]) -> Vec<String> {
-    let mut classes: BTreeMap<(Stage, Option<Reduction>), (u64, u64, String)> = BTreeMap::new();
-    for report in reports {
-        for (&class, row) in &report.rows {
-            let (all, out, why) = classes.entry(class).or_default();
-            *all += row.runs.values().sum::<u64>();
-            if let Some(limited) = report.limited.get(&class) {
-                *out += limited.runs;
-                *why = format!("{}: {}", report.id, limited.by);
-            }
-        }
-    }
-    let most = classes.into_iter().filter(|(_, (all, out, _))| 2 * out > *all);
-    most.map(|((stage, reduction), (all, out, why))| {
-        let name = reduction.map_or_else(String::new, |reduction| format!(", {reduction}"));
-        format!(
-            "NOT EXERCISED: {}{name}: {out} of its {all} runs were left out ({why})",
-            stage.name
-        )
-    })
-    .collect()
 }
 
 fn not_exercised(reports: &[EngineReport], missing: &[Missing]) -> Vec<String> {

@@ -399,7 +399,7 @@ impl Element<'_> {
             | OutputBound::Sum(_)
             | OutputBound::OneOf(_)
             | OutputBound::DerivedFrom(_) => {
-                tally.compare(0.0, difference, self.value, oracle, bound);
+                tally.compare(difference, self.value, oracle, bound);
             }
         }
     }
@@ -416,7 +416,7 @@ impl Element<'_> {
             || others.is_some_and(|others| others.iter().any(|&other| is(other)));
         let oracle = to_f64(allowed.oracle[self.place]);
         let difference = || self.difference((oracle, 0.0), None);
-        tally.compare(0.0, difference, if fits { oracle } else { self.value }, oracle, 0.0);
+        tally.compare(difference, if fits { oracle } else { self.value }, oracle, 0.0);
     }
 
     /// Compares a sum with its bound.
@@ -435,7 +435,7 @@ impl Element<'_> {
         if is_zero(oracle, bound) {
             tally.compare_zero(difference, self.value);
         } else {
-            tally.compare(magnitude, difference, self.value, oracle, bound);
+            tally.compare(difference, self.value, oracle, bound);
         }
     }
 }

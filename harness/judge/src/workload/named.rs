@@ -165,6 +165,19 @@ pub fn workload_of_text(text: &str) -> Option<String> {
     node.string().ok().map(str::to_owned)
 }
 
+/// Refuses a `.toml` that names another workload, before its other keys look wrong.
+///
+/// # Errors
+/// Names the workload in the file, the one that it is read as, and the option that chooses.
+pub fn refuse_another(top: &Table<'_>, workload: &str) -> Result<(), Problem> {
+    let Some(named) = top.get(WORKLOAD_KEY) else { return Ok(()) };
+    if named.string()? == workload {
+        return Ok(());
+    }
+    let advice = format!("this is read as a case of '{workload}'; --workload names another");
+    Err(named.problem(advice))
+}
+
 impl<N> Named<N> {
     /// The same case of other numbers.
     pub fn with<M>(&self, numbers: M) -> Named<M> {
@@ -234,11 +247,9 @@ impl<N: InFiles> Named<N> {
     }
 
     fn of_text(top: &Table<'_>, name: &str) -> Result<Self, Problem> {
+        refuse_another(top, N::WORKLOAD)?;
         top.allow(&[&TEXT_KEYS, N::TEXT])?;
-        let workload = top.need(WORKLOAD_KEY)?;
-        if workload.string()? != N::WORKLOAD {
-            return Err(workload.problem(format!("this is read as a case of '{}'", N::WORKLOAD)));
-        }
+        top.need(WORKLOAD_KEY)?;
         let purpose = top.need("purpose")?;
         if purpose.string()?.trim().is_empty() {
             return Err(purpose.problem("say in one line what the case is there to catch"));

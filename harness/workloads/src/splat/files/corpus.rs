@@ -40,6 +40,7 @@ mod loss_forms;
 #[cfg(test)]
 mod tests;
 
+use splatcheck_gpu::stages::splat::NAME;
 use splatcheck_judge::io::hazards;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,7 @@ use crate::splat::case::Case;
 use splatcheck_judge::io::error::{InputError, Problem};
 use splatcheck_judge::io::read::{self, is_text};
 use splatcheck_judge::io::toml_node::{self, Node, Table};
+use splatcheck_judge::workload::named::refuse_another;
 
 /// Extensions of the files that hold a case.
 pub const EXTENSIONS: [&str; 2] = ["safetensors", "toml"];
@@ -129,6 +131,7 @@ pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
 fn parse_as(text: &str, name: &str, profile: Option<Profile>) -> Result<Case, Problem> {
     let document = toml_node::parse(text)?;
     let top = Table::root(text, &document);
+    refuse_another(&top, NAME)?;
     top.allow(&[&KEYS, &overrides::KEYS])?;
     let purpose = top.need("purpose")?;
     if purpose.string()?.trim().is_empty() {
