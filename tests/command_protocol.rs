@@ -35,7 +35,7 @@ fn corpus(scenes: &[&str]) -> tempfile::TempDir {
 }
 
 /// Six scenes and seven views, sorted by name: a program's third request is `one-pixel`. The gradients of
-/// `transparent` are exact zeros that nothing adds to: its run is no agreement.
+/// `transparent` are elements that nothing adds to: its run is no agreement.
 const SMALL: [&str; 6] =
     ["checkerboard", "list-of-1", "one-pixel", "tile-corner", "transparent", "two-cameras"];
 

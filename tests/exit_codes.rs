@@ -149,16 +149,17 @@ fn zeros_that_nothing_adds_to_are_no_agreement() {
         assert!(said.out.starts_with(words), "{constants}: {said:?}");
         if code == 2 {
             assert!(said.out.contains(" 0 elements compared, and "), "{said:?}");
-            assert!(said.out.contains(" exact zeros that nothing adds to"), "{said:?}");
+            assert!(said.out.contains(" elements that nothing adds to"), "{said:?}");
             let json = fs::read_to_string(folder.path().join("run.json")).expect("written");
             assert!(json.contains("\"pass\": false"), "{json}");
         }
     }
 }
 
-/// Large numbers cancel, and what is left is within the bound that roundings of any order have.
+/// Large numbers cancel, and what is left is within the bound that roundings of any order have; or no number is
+/// added to what the rows hold.
 #[test]
-fn an_output_that_zeros_would_fit_is_not_judged() {
+fn an_output_that_a_kernel_which_does_nothing_has_is_not_judged() {
     let folder = tempfile::tempdir().expect("a folder");
     let kernel = own_kernel("index_add.ptx");
     let manifest = own_kernel("index_add.toml");
@@ -173,10 +174,17 @@ fn an_output_that_zeros_would_fit_is_not_judged() {
     let said = judged("cancelling.toml");
     assert_eq!(said.code, Some(2), "it is no pass: {said:?}");
     assert!(said.out.starts_with("agree on what could be judged: "), "{said:?}");
-    let why = "NOT EXERCISED: sums of scatter: zeros would agree in every run";
+    let why = "NOT EXERCISED: sums of scatter: a kernel that does nothing would agree in every run";
     assert!(said.err.contains(why), "which output, and why: {said:?}");
     let json = fs::read_to_string(folder.path().join("run.json")).expect("written");
     assert!(json.contains("\"pass\": false"), "{json}");
+    fs::remove_file(cases.join("cancelling.toml")).expect("removed");
+    let said = judged("all-idle.toml");
+    assert_eq!(said.code, Some(2), "nothing is added: {said:?}");
+    assert!(
+        said.out.contains(" 0 elements compared, and 2 elements that nothing adds to"),
+        "{said:?}"
+    );
     let said = judged("one-row-for-all.toml");
     assert_eq!(said.code, Some(0), "another case judges it: {said:?}");
 }

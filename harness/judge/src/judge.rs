@@ -147,7 +147,7 @@ fn compare(
     let mut tally = Tally { undecided: expectation.undecided, ..Tally::default() };
     let mut seen: Vec<(&Output, Sight)> = Vec::new();
     walk(expectation, outputs, from, run, |element, meant| {
-        if let Some(sight) = meant.of_zero() {
+        if let Some(sight) = meant.of_nothing(element.before) {
             match seen.iter_mut().find(|(output, _)| ptr::eq(*output, element.output)) {
                 Some((_, known)) => *known = sight.max(*known),
                 None => seen.push((element.output, sight)),
@@ -176,17 +176,20 @@ pub(crate) enum Acceptable<'a> {
 }
 
 impl Acceptable<'_> {
-    /// What the element shows of a kernel that leaves 0 there. Integers may well be 0.
-    fn of_zero(&self) -> Option<Sight> {
+    /// What an element that was `idle` before shows of a kernel that does nothing. An integer may well be what
+    /// it was.
+    fn of_nothing(&self, idle: f64) -> Option<Sight> {
         let (value, bound) = match *self {
             Self::Within(bound) => bound,
-            Self::Sum(sum, _, bound) => (sum.value, bound),
+            Self::Sum(sum, of, bound) => {
+                (sum.value, if of.adds_nothing() && sum.value == idle { 0.0 } else { bound })
+            }
             Self::OneOf(_) => return None,
         };
         // Without a bound nothing is compared.
-        bound.is_finite().then_some(match value.abs() {
-            0.0 if bound == 0.0 => Sight::Zeros,
-            value if value > bound => Sight::Clear,
+        bound.is_finite().then_some(match (value - idle).abs() {
+            0.0 if bound == 0.0 => Sight::Idle,
+            added if added > bound => Sight::Clear,
             _ => Sight::Blind,
         })
     }
@@ -222,7 +225,8 @@ pub(crate) fn walk<'e>(
                         continue;
                     }
                     let (value, unwritten) = (number(data, place), words[place] == POISON);
-                    let element = Element { output, open, place, value, unwritten };
+                    let before = rows.terms.as_ref().map_or(0.0, |terms| terms.before(place));
+                    let element = Element { output, open, place, value, before, unwritten };
                     let meant = match (&output.bound, sum) {
                         (OutputBound::Interval(bounds), _) => {
                             Acceptable::Within(left_out.unwrap_or(bounds[place]))

@@ -118,12 +118,12 @@ pub(crate) fn compared(elements: u64, zeros: u64) -> String {
     format!("{} compared{}", count(elements, "element"), and_zeros(zeros))
 }
 
-/// How many zeros there are besides, which say nothing.
+/// How many elements there are besides that nothing adds to: they say nothing.
 pub fn and_zeros(zeros: u64) -> String {
     match zeros {
         0 => String::new(),
-        1 => ", and 1 exact zero that nothing adds to".to_owned(),
-        zeros => format!(", and {zeros} exact zeros that nothing adds to"),
+        1 => ", and 1 element that nothing adds to".to_owned(),
+        zeros => format!(", and {zeros} elements that nothing adds to"),
     }
 }
 

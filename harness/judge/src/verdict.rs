@@ -231,13 +231,14 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What the elements of an output show of a kernel that leaves it 0. Of several runs the clearest counts.
+/// What the elements of an output show of a kernel that leaves it as it was: 0, or what a sum begins at. Of
+/// several runs the clearest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sight {
-    /// It is right: nothing but exact zeros is expected, or nothing was compared.
-    Zeros,
-    /// It agrees, since no bound is narrower than what is expected.
+    /// It is right: nothing adds to any element.
+    Idle,
+    /// It agrees, since no bound is narrower than what is added.
     Blind,
     /// It disagrees.
     Clear,
@@ -248,8 +249,8 @@ pub enum Sight {
 pub struct Tally {
     /// Elements within their bounds, but for [`Self::zeros`].
     pub agree: u64,
-    /// Exact zeros that nothing adds to, and that are there: value and bound follow from no number of the
-    /// case, so that a kernel which does nothing has them too. One that is missing disagrees.
+    /// Elements that nothing adds to, and that are as they were, most of them zeros: a kernel which does
+    /// nothing has them too. One that is not there disagrees.
     #[serde(default)]
     pub zeros: u64,
     /// Elements outside their bounds.
@@ -260,9 +261,9 @@ pub struct Tally {
     /// all (a covariance's determinant that may be 0), and no bound is finite.
     #[serde(default)]
     pub unbounded: u64,
-    /// Elements that agree, but whose bound is so wide that 0 would agree too.
+    /// Elements that agree, but whose bound is so wide that what was there before would agree too.
     pub blind: u64,
-    /// By output: what its elements show of a kernel that leaves it 0.
+    /// By output: what its elements show of a kernel that does nothing.
     #[serde(default)]
     pub sight: BTreeMap<Cow<'static, str>, Sight>,
     /// Comparisons that rounding leaves open, followed both ways.
@@ -303,9 +304,10 @@ impl Tally {
         }
     }
 
-    /// Compares one element.
+    /// Compares one element, which was `idle` before.
     pub fn compare(
         &mut self,
+        idle: f64,
         difference: impl FnOnce() -> Difference,
         value: f64,
         oracle: f64,
@@ -319,7 +321,7 @@ impl Tally {
         let error = (value - oracle).abs();
         if error <= bound {
             self.agree += 1;
-            self.blind += u64::from(oracle != 0.0 && bound >= oracle.abs());
+            self.blind += u64::from(oracle != idle && bound >= (oracle - idle).abs());
             self.sharpness.add(if error == 0.0 { 0.0 } else { error / bound });
             return;
         }
@@ -333,12 +335,18 @@ impl Tally {
         }
     }
 
-    /// Compares an element that is 0 with a bound of 0, because nothing adds to it.
-    pub fn compare_zero(&mut self, difference: impl FnOnce() -> Difference, value: f64) {
-        if value == 0.0 {
+    /// Compares an element that is what it was before, because nothing adds to it.
+    pub fn compare_idle(
+        &mut self,
+        idle: f64,
+        difference: impl FnOnce() -> Difference,
+        value: f64,
+        bound: f64,
+    ) {
+        if (value - idle).abs() <= bound {
             self.zeros += 1;
         } else {
-            self.compare(difference, value, 0.0, 0.0);
+            self.compare(idle, difference, value, idle, bound);
         }
     }
 
@@ -391,7 +399,7 @@ mod tests {
     fn compared(value: f64, oracle: f64, bound: f64) -> Tally {
         let mut tally = Tally::default();
         let difference = || Difference { value, oracle, bound, sum: None, ..difference() };
-        tally.compare(difference, value, oracle, bound);
+        tally.compare(0.0, difference, value, oracle, bound);
         tally
     }
 
@@ -408,15 +416,17 @@ mod tests {
     }
 
     #[test]
-    fn zeros_that_nothing_adds_to_are_checked_and_are_no_agreement() {
-        let mut tally = Tally::default();
-        tally.compare_zero(difference, -0.0);
-        assert_eq!((tally.zeros, tally.elements()), (1, 0), "counted apart");
-        assert_eq!(tally.verdict(), Verdict::NotExercised, "whoever does nothing has it");
-        tally.compare_zero(difference, 1e-30);
-        assert_eq!(tally.verdict(), Verdict::Disagree, "another number is wrong");
-        tally.merge(&tally.clone());
-        assert_eq!((tally.zeros, tally.disagree), (2, 2), "added up");
+    fn what_nothing_adds_to_is_checked_and_is_no_agreement() {
+        for idle in [-0.0, 7.0] {
+            let mut tally = Tally::default();
+            tally.compare_idle(idle, difference, idle, 0.0);
+            assert_eq!((tally.zeros, tally.elements()), (1, 0), "counted apart");
+            assert_eq!(tally.verdict(), Verdict::NotExercised, "whoever does nothing has it");
+            tally.compare_idle(idle, difference, 1e-30, 0.0);
+            assert_eq!(tally.verdict(), Verdict::Disagree, "another number is wrong");
+            tally.merge(&tally.clone());
+            assert_eq!((tally.zeros, tally.disagree), (2, 2), "added up");
+        }
     }
 
     #[test]

@@ -268,8 +268,8 @@ fn blind(reports: &[EngineReport]) -> impl Iterator<Item = String> {
         let some = format!(" ({})", Vec::from_iter(blind.iter().copied()).join(", "));
         let ways = if blind == all { "" } else { some.as_str() };
         format!(
-            "NOT EXERCISED: {output} of {stage}{ways}: zeros would agree in every run, since no bound \
-             is narrower than the number that is expected; cases whose sums have fewer terms (pixels, \
+            "NOT EXERCISED: {output} of {stage}{ways}: a kernel that does nothing would agree in \
+             every run, since no bound is narrower than what is added; cases whose sums have fewer terms (pixels, \
              rows) have narrower bounds"
         )
     })

@@ -101,7 +101,7 @@ pub struct RowSummary {
     pub zeros: u64,
     /// Comparisons that rounding leaves open, followed both ways.
     pub undecided: u64,
-    /// Elements whose bound would also accept 0.
+    /// Elements on which a kernel that does nothing would agree.
     pub blind: u64,
     /// Elements that were not compared, since rounding decides whether what they are made of is
     /// there at all.

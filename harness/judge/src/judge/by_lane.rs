@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The rows of the lanes, and what the rows hold before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ByLane {
     /// Of every lane of the grid: its row; a number beyond the rows where it adds nothing.
     pub rows: Vec<u32>,
@@ -21,6 +21,8 @@ pub struct ByLane {
     pub others: Vec<(usize, u32)>,
     /// Of every row: whether it holds something before that is not zero, which is a term as well.
     pub starts: Vec<bool>,
+    /// What every number of the rows is before; none of them where all are zero.
+    pub before: Vec<f32>,
 }
 
 impl ByLane {
@@ -34,7 +36,7 @@ impl ByLane {
             let start = u64::from(starts);
             let depth = setting.depth_of(adding, lane_width) + start.min(adding.lanes());
             let in_memory = setting.reduction.row().in_memory;
-            Summation { depth, terms: adding.lanes() + start, in_memory }
+            Summation { depth, terms: adding.lanes() + start, begins: starts, in_memory }
         };
         adding.iter().zip(&self.starts).map(summation).collect()
     }
@@ -96,7 +98,8 @@ mod tests {
     const ROWS: [u32; 8] = [0, 0, 1, 0, 1, 1, 1, 9];
 
     fn depths(starts: [bool; 3], setting: Option<Setting>) -> Vec<(u64, u64)> {
-        let lanes = ByLane { rows: ROWS.to_vec(), others: vec![], starts: starts.to_vec() };
+        let lanes =
+            ByLane { rows: ROWS.to_vec(), others: vec![], starts: starts.to_vec(), before: vec![] };
         let summations = lanes.summations(setting, 4);
         summations.iter().map(|sum| (sum.depth, sum.terms)).collect()
     }
@@ -124,7 +127,8 @@ mod tests {
     /// The bound holds for the number that is sent, not for the worst that could be.
     #[test]
     fn many_lanes_of_one_row_come_to_few_additions() {
-        let lanes = ByLane { rows: vec![0; 256], others: vec![], starts: vec![false] };
+        let lanes =
+            ByLane { rows: vec![0; 256], others: vec![], starts: vec![false], before: vec![] };
         let depth = |setting| lanes.summations(setting, 32)[0].depth;
         assert_eq!(depth(None), 255, "one after another");
         assert_eq!(depth(at(Reduction::Segmented, 1)), 5 + 7, "a scan, then eight warps");
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn a_row_that_roundings_decide_counts_for_both() {
         let others = vec![(40, 1), (41, 1)];
-        let lanes = ByLane { rows: vec![0; 64], others, starts: vec![false; 2] };
+        let lanes = ByLane { rows: vec![0; 64], others, starts: vec![false; 2], before: vec![] };
         let of = |setting| {
             let summations = lanes.summations(at(setting, 0), 32);
             [0, 1].map(|row| (summations[row].depth, summations[row].terms))

@@ -166,6 +166,14 @@ pub enum Terms {
 }
 
 impl Terms {
+    /// What the sums of an output begin at.
+    pub(super) fn before(&self, place: usize) -> f64 {
+        match self {
+            Self::ByLane(lanes) => lanes.before.get(place).copied().map_or(0.0, f64::from),
+            Self::InAnyOrder(_) | Self::ByWorkgroup { .. } => 0.0,
+        }
+    }
+
     /// The summations of all rows under a setting.
     #[must_use]
     pub fn summations(&self, setting: Option<Setting>, lane_width: u32) -> Summations<'_> {
@@ -360,6 +368,8 @@ pub(crate) struct Element<'a> {
     pub(super) open: bool,
     pub(crate) place: usize,
     pub(crate) value: f64,
+    /// What a sum begins at; 0 of what is no sum.
+    pub(crate) before: f64,
     /// Whether it is what the harness had put there before the kernel ran.
     pub(crate) unwritten: bool,
 }
@@ -392,14 +402,15 @@ impl Element<'_> {
         let difference = || self.difference((oracle, bound), None);
         // An integer that follows from others is a decision, also where it is 0.
         match self.output.bound {
-            OutputBound::Interval(_) if is_zero(oracle, bound) => {
-                tally.compare_zero(difference, self.value);
+            // No term, or none but exact zeros, since any other has a rounding and with it a bound.
+            OutputBound::Interval(_) if (oracle, bound) == (0.0, 0.0) => {
+                tally.compare_idle(0.0, difference, self.value, bound);
             }
             OutputBound::Interval(_)
             | OutputBound::Sum(_)
             | OutputBound::OneOf(_)
             | OutputBound::DerivedFrom(_) => {
-                tally.compare(difference, self.value, oracle, bound);
+                tally.compare(0.0, difference, self.value, oracle, bound);
             }
         }
     }
@@ -416,7 +427,7 @@ impl Element<'_> {
             || others.is_some_and(|others| others.iter().any(|&other| is(other)));
         let oracle = to_f64(allowed.oracle[self.place]);
         let difference = || self.difference((oracle, 0.0), None);
-        tally.compare(difference, if fits { oracle } else { self.value }, oracle, 0.0);
+        tally.compare(0.0, difference, if fits { oracle } else { self.value }, oracle, 0.0);
     }
 
     /// Compares a sum with its bound.
@@ -432,18 +443,12 @@ impl Element<'_> {
         }
         let (oracle, magnitude) = (element.value, element.magnitude);
         let difference = || self.difference((oracle, bound), Some((sum.terms, magnitude)));
-        if is_zero(oracle, bound) {
-            tally.compare_zero(difference, self.value);
+        if oracle == self.before && (bound == 0.0 || sum.adds_nothing()) {
+            tally.compare_idle(self.before, difference, self.value, bound);
         } else {
-            tally.compare(difference, self.value, oracle, bound);
+            tally.compare(self.before, difference, self.value, oracle, bound);
         }
     }
-}
-
-/// Whether no number of the case has a part in an element: no term, or none but exact zeros, since any
-/// other has a rounding and with it a bound.
-fn is_zero(oracle: f64, bound: f64) -> bool {
-    oracle == 0.0 && bound == 0.0
 }
 
 /// Outputs are of 32 bits, and so are the integers they may be.

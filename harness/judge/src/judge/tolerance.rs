@@ -20,6 +20,8 @@ pub struct Summation {
     pub depth: u64,
     /// Number of terms.
     pub terms: u64,
+    /// Whether one of them is what was there before.
+    pub begins: bool,
     /// How they come together.
     pub in_memory: InMemory,
 }
@@ -28,7 +30,8 @@ impl Summation {
     /// A sum of `terms` terms, in any order.
     #[must_use]
     pub fn in_any_order(terms: u64) -> Self {
-        Self { depth: terms.saturating_sub(1), terms, in_memory: InMemory::FloatAtomics }
+        let depth = terms.saturating_sub(1);
+        Self { depth, terms, begins: false, in_memory: InMemory::FloatAtomics }
     }
 
     /// One term, to which nothing is added.
@@ -43,13 +46,19 @@ impl Summation {
     pub fn new(tile_counts: &[u32], config: Setting, lane_width: u32) -> Self {
         let terms = tile_counts.iter().map(|&count| u64::from(count)).sum::<u64>();
         let in_memory = config.reduction.row().in_memory;
-        Self { depth: config.depth(tile_counts, lane_width), terms, in_memory }
+        Self { depth: config.depth(tile_counts, lane_width), terms, begins: false, in_memory }
+    }
+
+    /// Whether nothing is added to what was there before.
+    #[must_use]
+    pub fn adds_nothing(&self) -> bool {
+        self.terms == u64::from(self.begins)
     }
 
     /// The tolerance of one element.
     #[must_use]
     pub fn tolerance(self, element: &ElementBound, model: &ArithmeticModel) -> f64 {
-        let Self { depth, terms, in_memory } = self;
+        let Self { depth, terms, begins: _, in_memory } = self;
         match in_memory {
             InMemory::FloatAtomics | InMemory::InOrder | InMemory::OneWriter => {
                 element.tolerance(depth, terms, model)

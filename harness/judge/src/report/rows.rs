@@ -83,7 +83,7 @@ pub fn verdicts(reports: &[EngineReport]) -> String {
     let mut text = table(&rows);
     text += "median, 99 %, max: error / bound over the elements that are not exact; at most 1 \
              agrees.\nundecided: comparisons that rounding leaves open, followed both ways. \
-             blind: elements whose bound would also accept 0.\n";
+             blind: elements on which a kernel that does nothing would agree.\n";
     text
 }
 

@@ -126,6 +126,7 @@ fn expectation<M: Model>(numbers: &Numbers) -> Expectation {
             rows: numbers.keys.clone(),
             others: Vec::new(),
             starts,
+            before: numbers.initial.clone(),
         })),
         presence: None,
         open: Vec::new(),
