@@ -5,6 +5,8 @@
 //! A gradient is linear in what is given. So a right kernel's parts add up to the undivided gradient, within the
 //! bound of a sum in any order: a part adds exact zeros for what it has not.
 
+mod arrival;
+
 use std::fmt;
 use std::ops::Range;
 
@@ -217,21 +219,9 @@ fn added(first: &Tensors, others: &[&Tensors]) -> Result<Tensors, EngineError> {
         if parts.iter().any(|part| part.len() != own.len()) {
             return Err(no_result());
         }
-        let sum = Tensor::new(name, tensor.shape().to_vec(), Data::F32(ring(&parts)));
+        let sum = Tensor::new(name, tensor.shape().to_vec(), Data::F32(arrival::added(&parts)));
         let sum = sum.map_err(|error| EngineError::Input(error.to_string()))?;
         sums.insert(name.to_owned(), sum);
     }
     Ok(sums)
-}
-
-/// A ring: the array is cut into as many pieces as there are parts, and the sum of each piece begins at another
-/// part and goes round.
-fn ring(parts: &[&[f32]]) -> Vec<f32> {
-    let (count, length) = (parts.len(), parts[0].len());
-    let sum = |place: usize| {
-        let begin = place * count / length.max(1);
-        let rounds = (1..count).map(|step| parts[(begin + step) % count][place]);
-        rounds.fold(parts[begin % count][place], |sum, value| sum + value)
-    };
-    (0..length).map(sum).collect()
 }
