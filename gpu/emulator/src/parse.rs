@@ -192,7 +192,13 @@ struct Origin {
     line: u32,
     /// 0 where it is not told.
     column: u32,
+    /// File and line of the call by which it is here, where it is of a function put in the place of a call.
+    call: Option<[u32; 2]>,
 }
+
+/// Headers whose functions stand for operations: their lines tell nobody which operation of a kernel it is.
+const LIBRARY: [&str; 5] =
+    ["markers.cuh", "cuda_fp16.hpp", "cuda_bf16.hpp", "math_functions.hpp", "device_functions.hpp"];
 
 /// A source as written.
 #[derive(Debug, Default)]
@@ -217,16 +223,33 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The file and line of a PTX line of a function that begins at `first`.
+    /// The file and line of a PTX line of a function that begins at `first`; of a function of the library the line
+    /// that calls it.
     pub(super) fn origin(&self, first: u32, line: u32) -> Option<String> {
         let after = self.origins.partition_point(|origin| origin.ptx <= line);
-        let origin = self.origins[..after].last().filter(|o| o.ptx >= first && o.line > 0)?;
-        let file = self.files.get(&origin.file)?;
-        let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        let mut before = &self.origins[..after];
+        let (own, rest) = before.split_last().filter(|(o, _)| o.ptx >= first && o.line > 0)?;
+        let mut at = Origin { ..*own };
+        before = rest;
+        while let (Some([file, line]), true) = (at.call, LIBRARY.contains(&self.name(at.file)?)) {
+            // A call within the library has a line of its own before, which says where that was called.
+            let is_call = |o: &Origin| o.ptx >= first && [o.file, o.line] == [file, line];
+            let place = before.iter().rposition(is_call).unwrap_or(0);
+            let call = before.get(place).filter(|origin| is_call(origin));
+            at = Origin { file, line, column: 0, call: call.and_then(|c| c.call), ..at };
+            before = &before[..place];
+        }
+        let name = self.name(at.file)?;
         // A line of WGSL has more than one operation of a kind; CUDA's columns are the compiler's guess.
-        let column = name.ends_with(".wgsl").then_some(origin.column).filter(|&column| column > 0);
+        let column = name.ends_with(".wgsl").then_some(at.column).filter(|&column| column > 0);
         let column = column.map_or_else(String::new, |column| format!(":{column}"));
-        Some(format!("{name}:{}{column}", origin.line))
+        Some(format!("{name}:{}{column}", at.line))
+    }
+
+    /// The name of a source file, without its folder.
+    fn name(&self, file: u32) -> Option<&str> {
+        let path = self.files.get(&file)?;
+        Some(path.rsplit(['/', '\\']).next().unwrap_or(path))
     }
 }
 
@@ -413,7 +436,14 @@ impl<'a> Parser<'_, 'a> {
                     if let Some(of_source) = number(token) {
                         let column = rest.get(3).and_then(|third| number(third.token));
                         let column = column.unwrap_or(0);
-                        self.origins.push(Origin { ptx: line, file, line: of_source, column });
+                        let call = call_of(rest, line);
+                        self.origins.push(Origin {
+                            ptx: line,
+                            file,
+                            line: of_source,
+                            column,
+                            call,
+                        });
                     }
                 }
                 _ => {}
@@ -423,6 +453,17 @@ impl<'a> Parser<'_, 'a> {
             self.at += 1;
         }
     }
+}
+
+/// File and line behind the `inlined_at` of a `.loc` in a line of PTX.
+fn call_of(rest: &[Located<'_>], line: u32) -> Option<[u32; 2]> {
+    let own = rest.iter().take_while(|located| located.line == line);
+    let mut behind = own.skip_while(|located| located.token != Token::Word("inlined_at")).skip(1);
+    let mut next = || match behind.next()?.token {
+        Token::Number(text) => text.parse().ok(),
+        Token::Word(_) | Token::Text(_) | Token::Mark(_) => None,
+    };
+    Some([next()?, next()?])
 }
 
 #[cfg(test)]
@@ -450,6 +491,7 @@ mod tests {
         let text = section(".debug_str", "}\n");
         let source = parse(&text).expect("what -lineinfo gives");
         assert_eq!(source.kernels[0].body.len(), 1, "one instruction");
+        assert_eq!(source.origin(5, 8), None, "file 2 has no name");
         for (text, words) in [
             (section(".text", "}\n"), "line 11: expected the name of a debug section"),
             (section(".debug_str", ""), "expected '}' after the section, found the end"),
@@ -458,5 +500,30 @@ mod tests {
             let error = ParseError::from(error).to_string();
             assert!(error.contains(words), "no '{words}' in: {error}");
         }
+    }
+
+    #[test]
+    fn a_function_of_the_library_is_told_by_the_line_that_calls_it() {
+        let text = "\
+.version 8.4
+.target sm_75
+.address_size 64
+.visible .entry k()
+{
+    .loc 1 48 9
+    .loc 2 421 5, function_name $L__info_string3, inlined_at 1 48 9
+    .loc 2 416 5, function_name $L__info_string6, inlined_at 2 421 5
+    bar.sync 0;
+    .loc 3 86 5, function_name $L__info_string0, inlined_at 1 55 5
+    bar.sync 0;
+    ret;
+}
+.file 1 \"/somewhere/k.cu\"
+.file 2 \"/functions/markers.cuh\"
+.file 3 \"own.h\"
+";
+        let source = parse(text).expect("what -lineinfo gives");
+        assert_eq!(source.origin(5, 9).as_deref(), Some("k.cu:48"), "the call of the call");
+        assert_eq!(source.origin(5, 11).as_deref(), Some("own.h:86"), "the author's own function");
     }
 }
