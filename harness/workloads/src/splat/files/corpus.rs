@@ -41,7 +41,7 @@ mod loss_forms;
 mod tests;
 
 use splatcheck_judge::io::hazards;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use splatcheck_reference::splat::camera::Camera;
 use splatcheck_reference::splat::convention::{Convention, Profile};
@@ -105,17 +105,6 @@ pub fn read_any_case(file: &Path, profile: Option<Profile>) -> Result<Case, Inpu
     } else {
         case_file::read_case_as(file, profile).map(|file| file.case)
     }
-}
-
-/// Reads every case of a folder, sorted by file name: `.toml`, and `.safetensors` as findings are
-/// written, each named as its file, since several findings may be of one case.
-///
-/// # Errors
-/// As [`read_any_case`]; where the folder is not readable or has no case.
-pub fn read_corpus(folder: &Path) -> Result<Vec<Case>, InputError> {
-    let files = read::files(folder, &EXTENSIONS)?;
-    let named = |file: &PathBuf| Ok(Case { name: read::stem(file), ..read_any_case(file, None)? });
-    files.iter().map(named).collect()
 }
 
 /// Reads a case from its text; `name` becomes the case's.
