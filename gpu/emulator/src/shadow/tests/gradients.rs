@@ -274,25 +274,6 @@ fn shadows_are_kept_across_launches() {
 }
 
 #[test]
-fn exact_values_of_inputs_are_taken() {
-    let x = [0.1_f32; 32];
-    let module =
-        Module::parse(&elementwise("mul.f32 %f2, %f1, 0f41200000;")).expect("the test's kernel");
-    let mut memory = DeviceMemory::new();
-    let input = memory.upload(&super::run::bytes(&x));
-    let output = memory.upload(&[0; 128]);
-    memory.follow(Some(1 << 20));
-    memory.set_exact(input, &[0.1; 32]).expect("0.1 rounds to its f32");
-    memory.differentiate(input).expect("there is a tape");
-    launch(&module, &mut memory, [input, output], &Schedule::lockstep());
-    let found = memory.exact(output)[3];
-    assert!((found.value - 1.0).abs() <= found.uncertainty, "{found:?}");
-    assert!(found.radius >= 1e-8, "the rounding of 0.1 is in its radius");
-    let wrong = memory.set_exact(input, &[0.100_001; 32]);
-    assert!(matches!(wrong, Err(ShadowError::Value { element: 0, .. })), "{wrong:?}");
-}
-
-#[test]
 fn what_a_host_has_made_is_uncertain_by_half_a_unit() {
     let module = Module::parse(&elementwise("add.f32 %f2, %f1, %f1;")).expect("the test's kernel");
     let mut memory = DeviceMemory::new();
