@@ -4,7 +4,7 @@
 //! Each [`EvaluationOrder`] is a small program of the stages `project` and `project_backward` that shares no
 //! expression of a matrix, a quotient or a polynomial that it spells otherwise with the oracle's. In f64
 //! it gives the oracle's numbers but for roundings; in f32 it lies inside the oracle's bounds with as many
-//! extra roundings as it states ([`CameraParams::spellings`]), and not inside those without any.
+//! extra roundings as it states ([`CameraParams::spellings`](crate::splat::project::CameraParams::spellings)), and not inside those without any.
 
 mod backward;
 mod forward;
