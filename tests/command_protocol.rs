@@ -3,9 +3,9 @@
 mod presets;
 mod refusals;
 
-use splatcheck_tests::{Said, python, root, say};
+use splatcheck_tests::{Said, python, reproducer, root, say};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// A command that runs one of `tests/programs`.
@@ -47,14 +47,6 @@ fn counts(said: &Said) -> [u64; 3] {
     let row = row.unwrap_or_else(|| panic!("no row: {said:?}"));
     let cells: Vec<_> = row.split_whitespace().collect();
     [3, 4, 5].map(|cell: usize| cells[cell].parse().expect("a count"))
-}
-
-/// The reproducer of the first finding that a report tells of.
-fn reproducer(folder: &Path, said: &Said) -> PathBuf {
-    let told = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
-    let file = folder.join(told.lines().next().expect("its path"));
-    assert!(file.is_file(), "{} is not there: {said:?}", file.display());
-    file
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! `splatcheck ptx --formulation`: kernels of other people's expressions, each judged by its own bounds
 //! and given its own arrays; and `splatcheck formulations`.
 
-use splatcheck_tests::{Said, compiled, own_kernel, path, say};
+use splatcheck_tests::{Said, compiled, own_kernel, path, reproducer, say};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Judges an entry point of a file on a scene of the corpus.
 fn judge_entry(folder: &Path, file: &str, entry: &str, scene: &str, more: &[&str]) -> Said {
@@ -22,12 +22,6 @@ fn judge_ours(folder: &Path, entry: &str, scene: &str, more: &[&str]) -> Said {
     let file = format!("{entry}.d3.compute_75.ptx");
     fs::write(folder.join(&file), compiled(&format!("splat/{file}"))).expect("written");
     judge_entry(folder, &file, entry, scene, more)
-}
-
-/// The reproducer of the first finding that a report tells of.
-fn reproducer(folder: &Path, said: &Said) -> PathBuf {
-    let told = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
-    folder.join(told.lines().next().expect("its path"))
 }
 
 /// Replays a reproducer and expects the recorded failure to the bit.

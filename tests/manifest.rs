@@ -4,9 +4,9 @@ pub(crate) mod logits;
 mod refusals;
 
 pub(crate) use splatcheck_tests::own_kernel as kernel;
-use splatcheck_tests::{Said, path, say};
+use splatcheck_tests::{Said, path, reproducer, say};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs a variant of the kernel with gsplat's parameter list under its manifest.
 fn run(folder: &Path, variant: &str, more: &[&str]) -> Said {
@@ -22,12 +22,6 @@ pub(crate) fn case(name: &str) -> [String; 2] {
 fn on(folder: &Path, variant: &str, scene: &str, more: &[&str]) -> Said {
     let case = case(scene);
     run(folder, variant, &[&case.each_ref().map(String::as_str)[..], more].concat())
-}
-
-/// The reproducer of the first finding that a report tells of.
-pub(crate) fn reproducer(folder: &Path, said: &Said) -> PathBuf {
-    let told = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
-    folder.join(told.lines().next().expect("its path"))
 }
 
 #[test]

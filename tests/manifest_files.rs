@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use splatcheck_judge::io::container;
-use splatcheck_tests::{root, say};
+use splatcheck_tests::{reproducer, root, say};
 
 use crate::manifest::logits::{TO_LOGITS, by_logits};
-use crate::manifest::{case, kernel, reproducer};
+use crate::manifest::{case, kernel};
 
 const HEADER: &str = ".version 8.4\n.target sm_75\n.address_size 64\n";
 

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use splatcheck_tests::say;
+use splatcheck_tests::{reproducer, say};
 
-use crate::manifest::{kernel, reproducer};
+use crate::manifest::kernel;
 
 /// Inputs in bf16 and outputs in f16: sums that are rounded at every addition, and an image that is stored once.
 const KERNELS: [(&str, &str, &str); 2] = [

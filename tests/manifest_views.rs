@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use splatcheck_tests::{Said, root, say};
+use splatcheck_tests::{Said, reproducer, root, say};
 
-use crate::manifest::{case, kernel, reproducer};
+use crate::manifest::{case, kernel};
 
 /// The manifest of the kernel with gsplat's parameter list, with another key.
 fn manifest(folder: &Path, more: &str) -> String {

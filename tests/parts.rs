@@ -1,6 +1,6 @@
 //! `--parts K`: gradients are added up from parts, as several GPUs train.
 
-use splatcheck_tests::{root, say};
+use splatcheck_tests::{again, root, say};
 use std::fs;
 use std::path::Path;
 
@@ -46,8 +46,7 @@ fn a_program_that_counts_parts_twice_is_found_and_replayed() {
     let said = check(&keeps, &["--parts", "3"]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.contains(SAID), "{said:?}");
-    let file = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
-    let file = file.lines().next().expect("its path");
+    let file = again(&said.out)[1];
     for (command, code) in [(keeps, 1), (mirror(""), 0)] {
         let again = say(here, &["replay", file, "--command", &command]);
         assert_eq!(again.code, Some(code), "{again:?}");

@@ -1,9 +1,9 @@
 //! `splatcheck ptx`, `schedules` and replays on the emulator, as their users meet them.
 
-use splatcheck_tests::{Said, compiled, own_kernel, path, say};
+use splatcheck_tests::{Said, compiled, own_kernel, path, reproducer, say};
 use splatcheck_workloads::splat::files::case_file;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Judges a kernel of `gpu/tests/kernels` on a scene of the corpus.
 fn judge(folder: &Path, kernel: &str, scene: &str, more: &[&str]) -> Said {
@@ -11,12 +11,6 @@ fn judge(folder: &Path, kernel: &str, scene: &str, more: &[&str]) -> Said {
     let case = path(&format!("corpora/splat/{scene}.toml"));
     let words = ["ptx", &file, "--kernel", "own_backward", "--case", &case];
     say(folder, &[&words[..], more].concat())
-}
-
-/// The reproducer of the first finding that a report tells of.
-fn reproducer(folder: &Path, said: &Said) -> PathBuf {
-    let told = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
-    folder.join(told.lines().next().expect("its path"))
 }
 
 /// Replays a reproducer and expects the recorded failure to the bit.

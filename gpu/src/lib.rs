@@ -48,10 +48,11 @@ pub use engine::{
 };
 pub use reduction::{Reduction, Setting, ThresholdError};
 pub use stages::Stage;
+pub use stages::splat::typed::SplatEngine;
 pub use stages::splat::{
     BackwardInputs, Camera, ClampGradient, ProjectBackwardInputs, ProjectColors, ProjectConstants,
     ProjectGradients, ProjectInputs, ProjectOutputs, RasterConstants, RasterGradients,
-    RasterInputs, RasterOutputs, SplatEngine, StopRule,
+    RasterInputs, RasterOutputs, StopRule,
 };
 pub use tensor::{Data, Dtype, ShapeError, Tensor, TensorError, Tensors};
 pub use timing::{Peak, Timing};

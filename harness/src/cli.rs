@@ -70,7 +70,7 @@ pub use exit::{CliError, Outcome};
 use gate::GateArgs;
 use output::OutputArgs;
 
-use splatcheck_judge::engines::{Discovery, Program, discover};
+use splatcheck_judge::engines::{Discovery, Program};
 use splatcheck_judge::interrupt;
 use splatcheck_judge::threads;
 
@@ -200,11 +200,11 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
             }
             None => check::run(&typed.resolve()?, out),
         },
-        Command::SelfCheck(typed) => check::run(&typed.resolve(&engines_here()?)?, out),
+        Command::SelfCheck(typed) => check::run(&typed.resolve(&devices::engines_here()?)?, out),
         Command::Cases(typed) => cases::run(&typed.resolve()?, out),
         Command::Coverage(typed) => coverage::run(&typed.resolve()?, out),
-        Command::Devices => devices::run(&engines_here()?, out),
-        Command::Doctor(typed) => doctor::run(&typed.resolve(engines_here()?)?, out),
+        Command::Devices => devices::run(&devices::engines_here()?, out),
+        Command::Doctor(typed) => doctor::run(&typed.resolve(devices::engines_here()?)?, out),
         Command::Formulations(typed) => formulations::run(&typed.resolve()?, out),
         Command::Judge(typed) => judge::run(&typed.resolve()?, out),
         Command::Gallery(typed) => gallery::run(&typed, out),
@@ -224,7 +224,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Ptx(typed) => ptx::run(&typed.resolve()?, out),
         Command::Wgsl(typed) => {
             let read = typed.read()?;
-            wgsl::run(&typed.resolve(read, &engines_here()?)?, out)
+            wgsl::run(&typed.resolve(read, &devices::engines_here()?)?, out)
         }
         Command::Completions(typed) => help::completions(typed.shell, out),
         Command::Man => help::man(out),
@@ -242,7 +242,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Mutants(typed) if typed.generate.is_some() => {
             generated::run(&typed.resolve_generated()?, out)
         }
-        Command::Mutants(typed) => mutants::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Mutants(typed) => mutants::run(&typed.resolve(&devices::engines_here()?)?, out),
         Command::Fuzz(typed) => {
             let discovery = engines_unless(typed.command.is_given())?;
             fuzz::run(&typed.resolve(&discovery)?, out)
@@ -288,14 +288,9 @@ fn is_long(command: &Command) -> bool {
     }
 }
 
-/// The engines of this machine, tried with this program as the child.
-pub(crate) fn engines_here() -> Result<Discovery, CliError> {
-    Program::find().map(|program| discover(&program)).map_err(CliError::of)
-}
-
 /// The engines of this machine, which take a moment to find; none, where a program stands in for them.
 fn engines_unless(program: bool) -> Result<Discovery, CliError> {
-    if program { Ok(Discovery::default()) } else { engines_here() }
+    if program { Ok(Discovery::default()) } else { devices::engines_here() }
 }
 
 /// What a user must know stands in the report. The log, on standard error, is for those who look for more:

@@ -24,11 +24,10 @@ mod program;
 mod purpose;
 mod shrink;
 mod stages;
-mod wgsl;
 
 pub use compare::{compare, traffic};
-pub use draw::{Array, Case, CaseProblem, Values};
-pub use dtype::{Dtype, Whole};
+pub use draw::{Array, Case, CaseProblem};
+pub use dtype::{Dtype, Values, Whole};
 pub use judge::{Checked, Judged, accuracy, check, exact_arrays};
 pub use launch::Traffic;
 pub use manifest::{

@@ -39,6 +39,7 @@ mod report;
 mod stage;
 
 pub use check::{Check, CheckError};
+pub use in_process::{BoxError, Kernel};
 pub use inputs::{
     Inputs, RasterizeBackwardInputs, RasterizeBackwardOutputs, RenderBackwardInputs,
     RenderGradients, WrongInputs,
@@ -57,32 +58,6 @@ pub use splatcheck_judge::judge::Arithmetic;
 pub use splatcheck_reference::splat::convention::Profile;
 pub use splatcheck_reference::splat::{Colors, Convention, Formulation, Gaussians, Scene};
 pub use splatcheck_workloads::splat::kernel_rules::KernelRules;
-
-use std::error::Error;
-
-/// Why a kernel gave no result, in its own words.
-pub type BoxError = Box<dyn Error + Send + Sync>;
-
-/// A kernel that reads `I`. Functions and closures `Fn(&I) -> Result<O, BoxError>` are kernels, where `O` is
-/// `I::Outputs` or becomes that: at level raster gradients alone do.
-pub trait Kernel<I: Inputs>: Send {
-    /// Computes the outputs; see the fields of both types for shapes and units.
-    ///
-    /// # Errors
-    /// The kernel's own; each is a finding.
-    fn run(&mut self, inputs: &I) -> Result<I::Outputs, BoxError>;
-}
-
-impl<I, O, F> Kernel<I> for F
-where
-    I: Inputs,
-    O: Into<I::Outputs>,
-    F: FnMut(&I) -> Result<O, BoxError> + Send,
-{
-    fn run(&mut self, inputs: &I) -> Result<I::Outputs, BoxError> {
-        Ok(self(inputs)?.into())
-    }
-}
 
 /// The check of a kernel, on the corpus and on 100 drawn cases where nothing else is said.
 pub fn check<I: Inputs, K: Kernel<I>>(kernel: K) -> Check<I, K> {

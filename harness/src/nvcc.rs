@@ -14,6 +14,8 @@ use std::process::Command;
 
 use splatcheck_judge::io::read;
 
+pub use find::NvccError;
+use find::errors;
 pub use install::{Installed, install};
 
 /// A compiler, and where it was found.
@@ -31,56 +33,8 @@ pub struct Options {
     pub fast_math: bool,
 }
 
-/// Why there is no PTX.
-#[derive(Debug, thiserror::Error)]
-pub enum NvccError {
-    /// No compiler in any of the places.
-    #[error(
-        "no nvcc was found ({looked}). Either run 'splatcheck setup nvcc', which fetches NVIDIA's compiler from \
-         PyPI, or install the CUDA Toolkit and name its compiler with --nvcc FILE"
-    )]
-    Missing {
-        /// Where it was looked for.
-        looked: String,
-    },
-    /// It cannot be started.
-    #[error("cannot start {}: {source}", program.display())]
-    Start {
-        /// The compiler.
-        program: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It refuses the file.
-    #[error("{} does not compile {}: {said}{hint}", program.display(), file.display())]
-    Refused {
-        /// The compiler.
-        program: PathBuf,
-        /// The source.
-        file: PathBuf,
-        /// Its first errors.
-        said: String,
-        /// What may help.
-        hint: String,
-    },
-    /// A folder or a file of ours.
-    #[error("{what}: {source}")]
-    File {
-        /// What was being done.
-        what: String,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// The compiler was to be fetched, and was not.
-    #[error("{0}")]
-    Fetch(String),
-}
-
 /// A device of compute capability 8.0: every nvcc of today knows it, and the emulator executes its text.
 const ARCHITECTURE: &str = "-arch=compute_80";
-
-/// Characters of nvcc's words that are shown.
-const SHOWN: usize = 2000;
 
 impl Nvcc {
     /// The compiler that was named, or the first that is found.
@@ -155,21 +109,6 @@ impl Options {
     }
 }
 
-/// The lines of an answer that name errors, or all where none does.
-fn errors(text: &str) -> String {
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let is_error = |line: &&str| {
-        let line = line.to_lowercase();
-        line.contains("error") || line.contains("fatal")
-    };
-    let some = lines().any(|line| is_error(&line));
-    let kept: Vec<&str> = lines().filter(|line| !some || is_error(line)).collect();
-    match kept.is_empty() {
-        true => "it says nothing".to_owned(),
-        false => kept.join("; ").chars().take(SHOWN).collect(),
-    }
-}
-
 /// What helps against an error that has nothing to do with the kernel.
 fn hint(text: &str) -> Option<&'static str> {
     let has = |words: &str| text.contains(words);
@@ -197,6 +136,7 @@ fn hint(text: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::find::SHOWN;
     use super::*;
 
     #[test]

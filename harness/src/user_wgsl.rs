@@ -13,7 +13,7 @@ use splatcheck_gpu::{
 
 use crate::manifest::{Manifest, WgslBindError, WgslEngine, WgslKernel, WgslMachine};
 use crate::user_kernel::{Observe, UnknownObservation};
-use splatcheck_judge::engines::drivers::ENGINE;
+use splatcheck_judge::engines::ENGINE;
 use splatcheck_judge::engines::serve::open_wgpu;
 use splatcheck_judge::engines::{Emulation, EngineProcess, Found, Limits, Program};
 use splatcheck_judge::io::{Problem, read};

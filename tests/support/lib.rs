@@ -9,10 +9,10 @@ pub use pages::{odd_phrases, pages};
 use splatcheck_gpu::archive::Archive;
 use splatcheck_gpu::{Setting, Stage, artifact};
 use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, run};
-use splatcheck_judge::workload::{AnyCase, views};
-use splatcheck_workloads::splat;
+use splatcheck_judge::workload::{AnyCase, Workload, views};
 use splatcheck_workloads::splat::case::Case;
 use splatcheck_workloads::splat::minimize::drop_gaussians;
+use splatcheck_workloads::splat::{Splat, splat_case};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -91,8 +91,10 @@ pub fn mutant(folder: &Path, file: &str) -> String {
 /// If a scene cannot be read: the test cannot go on.
 #[must_use]
 pub fn corpus() -> Vec<Case> {
-    splat::files::corpus::read_corpus(&root().join("corpora/splat"))
-        .expect("the corpus is readable")
+    let corpus = Splat::default().read_corpus(&root().join("corpora/splat"));
+    let corpus = corpus.expect("the corpus is readable");
+    assert_eq!(corpus.unread.gap("files"), None, "all of it");
+    corpus.cases.iter().map(|case| splat_case(case).expect("a case of splats").clone()).collect()
 }
 
 /// Judges the mirror with a defect on the cases, in the standard formulation; findings keep the fewest
@@ -125,7 +127,7 @@ pub fn judge_stages(
     };
     let all = views(cases.iter().map(|case| Arc::new(case.clone()) as AnyCase));
     let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| -> AnyCase {
-        let case = splat::splat_case(&item.case).expect("the cases are splats");
+        let case = splat_case(&item.case).expect("the cases are splats");
         Arc::new(drop_gaussians(case, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
     };
     let mut reports =
@@ -169,6 +171,16 @@ pub struct Said {
 pub fn again(report: &str) -> Vec<&str> {
     let line = report.lines().find_map(|line| line.split_once("run it again: splatcheck "));
     line.expect("a reproducer is told").1.split_whitespace().collect()
+}
+
+/// The file of that finding.
+///
+/// # Panics
+/// Where no line tells of one, or it is not there.
+pub fn reproducer(folder: &Path, said: &Said) -> PathBuf {
+    let file = folder.join(again(&said.out)[1]);
+    assert!(file.is_file(), "{} is not there: {said:?}", file.display());
+    file
 }
 
 /// Runs splatcheck with these arguments in that folder.

@@ -1,30 +1,15 @@
 //! Loads and stores.
 
-use super::delay::{Memories, Piece, StoreBuffer, Thread};
+use super::delay::{Piece, Thread, View};
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{Address, Base, SINK, Scope, Space, Transfer};
-use super::lanes::{Active, LANES};
+use super::lanes::{Active, LANES, high};
 use super::memory::Segment;
-use super::race::{Record, WarpOrder};
+use super::race::WarpOrder;
 use super::registers::Registers;
 use super::shadow::access as shadow;
-use super::shadow::journal::Journal;
-
-/// The memories a warp reaches, and who it is.
-pub(super) struct View<'v> {
-    pub(super) params: &'v Segment,
-    pub(super) memories: Memories<'v>,
-    pub(super) delayed: &'v mut StoreBuffer,
-    /// What the schedule makes of this instruction: 0 for nothing special, else a hash.
-    pub(super) moment: u64,
-    pub(super) block: u32,
-    pub(super) epoch: u32,
-    pub(super) warp: u16,
-    pub(super) order: &'v mut WarpOrder,
-    pub(super) line: u32,
-    /// Where floats are followed.
-    pub(super) journal: Option<&'v mut Journal>,
-}
+use super::shadow::number::landed;
+use super::signal::Record;
 
 pub(super) type Outcome = Result<(), Box<Trouble>>;
 
@@ -326,7 +311,7 @@ fn store_late(
         0 => 0,
         1 => u32::MAX,
         // Those that the hash chooses.
-        _ => super::alu::high(view.moment),
+        _ => high(view.moment),
     };
     let by = view.thread(lane);
     for (at, piece) in pieces.iter().enumerate() {
@@ -339,7 +324,7 @@ fn store_late(
             let (segment, word) = view.memories.word(space, address, 1 << lane)?;
             write(segment, word, piece);
             if let (Some(cells), Some(all)) = (&mut segment.cells, beside) {
-                let beside = shadow::landed(cells.unchecked(word), all[at], piece.bytes);
+                let beside = landed(cells.unchecked(word), all[at], piece.bytes);
                 cells.set(word, segment.words[word], beside);
             }
         }

@@ -10,9 +10,9 @@ use super::ir::{
     Approximation, Arithmetic, B64Count, B64Unary, FloatBinary, FloatFlags, FloatUnary,
     IntegerBinary, Rounding, Slot, WordTernary, WordUnary,
 };
-use super::lanes::{Active, LANES};
+use super::lanes::{Active, LANES, high, low};
 use super::registers::Registers;
-use super::wide;
+use super::wide::{self, map1, sign16};
 
 /// Executes an arithmetic instruction.
 #[inline(always)]
@@ -41,7 +41,7 @@ pub(super) fn execute(r: &mut Registers, on: &Active, op: &Arithmetic, mode: App
         Arithmetic::SelectWord { d, a, b, p } => wide::select_word(r, on, [d, a, b], p),
         Arithmetic::SelectB64 { d, a, b, p } => wide::select_b64(r, on, [d, a, b], p),
         Arithmetic::Widen { from, d, a } => wide::widen(r, on, from, d, a),
-        Arithmetic::Narrow { d, a } => wide::from_b64(r, on, d, a, wide::low),
+        Arithmetic::Narrow { d, a } => wide::from_b64(r, on, d, a, low),
         Arithmetic::B64Count(B64Count::Popc, d, a) => {
             wide::from_b64(r, on, d, a, u64::count_ones);
         }
@@ -57,18 +57,6 @@ pub(super) fn execute(r: &mut Registers, on: &Active, op: &Arithmetic, mode: App
         Arithmetic::Rare(ref rare) => super::rare::execute(r, on, rare, mode),
         Arithmetic::FloatToInteger(conversion) => wide::float_to_integer(r, on, &conversion),
     }
-}
-
-/// d = f(a) on words.
-#[inline(always)]
-pub(super) fn map1(r: &mut Registers, on: &Active, d: Slot, a: Slot, f: impl Fn(u32) -> u32) {
-    let x = r.words.get(a);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(x[lane]);
-    }
-    let poison = r.words.poison(a);
-    r.words.set(d, on, &out, poison);
 }
 
 /// d = f(a, b) on words.
@@ -116,11 +104,6 @@ fn word_unary(r: &mut Registers, on: &Active, op: WordUnary, d: Slot, a: Slot) {
         WordUnary::BfindShiftS => map1(r, on, d, a, |x| bfind_shift(magnitude(x))),
         WordUnary::BfindShiftU => map1(r, on, d, a, bfind_shift),
     }
-}
-
-#[inline(always)]
-pub(super) fn sign16(x: u32) -> u32 {
-    ((x << 16).cast_signed() >> 16).cast_unsigned()
 }
 
 /// bfind looks for the first bit that differs from the sign.
@@ -176,11 +159,6 @@ fn word_binary(r: &mut Registers, on: &Active, op: IntegerBinary, s: [Slot; 3]) 
             map2(r, on, s, |x, y| (x.cast_signed() >> y.min(31)).cast_unsigned())
         }
     }
-}
-
-#[inline(always)]
-pub(super) fn high(product: u64) -> u32 {
-    (product >> 32) as u32
 }
 
 /// Division by zero is unspecified (PTX ISA, "div"): the lane's result is poison. `f` is never given

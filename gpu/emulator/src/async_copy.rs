@@ -6,7 +6,8 @@
 //! behind the barrier instead of before it, reads poison or races. What nobody waits for is never
 //! written.
 
-use super::access::{Outcome, View, addresses, bytes_of, observe};
+use super::access::{Outcome, addresses, bytes_of, observe};
+use super::delay::View;
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{AsyncCopy, SINK, Space};
 use super::lanes::{Active, LANES};

@@ -1,13 +1,14 @@
 //! Atomic sums of one f16 or bf16, which is half of a word of memory.
 
-use super::access::{Outcome, View, bytes_of, observe};
+use super::access::{Outcome, bytes_of, observe};
+use super::delay::View;
 use super::fault::AccessKind;
 use super::ir::{Atomic, NarrowFormat, SINK, Space};
 use super::lanes::Bits;
-use super::race::Record;
 use super::rare::narrow::add_one;
 use super::registers::Registers;
 use super::shadow::atomics::{Cell, update16};
+use super::signal::Record;
 
 /// Bits of a number.
 const BITS: u32 = 0xffff;

@@ -3,13 +3,22 @@
 use std::sync::Arc;
 
 use super::delay::{Memories, StoreBuffer};
-use super::fault::{Defect, FaultKind, Trouble};
+use super::fault::launch::Defect;
+use super::fault::{FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReduction, BarrierReductionOp, Instruction, Kernel, Orders, SINK};
 use super::lanes::{Active, Bits, LANES};
 use super::memory::{DeviceMemory, Segment};
-use super::part_barrier::Arrived;
 use super::signal::Clock;
 use super::warp::{State, Undefined, Warp};
+
+/// A warp that has arrived at a barrier by `bar.arrive` and gone on.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    pub(super) number: u32,
+    pub(super) count: u32,
+    /// What it did before.
+    pub(super) before: Clock,
+}
 
 /// A block being executed.
 #[derive(Debug)]

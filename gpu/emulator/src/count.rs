@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::coverage::{KernelCoverage, Outcome};
+use super::coverage::{Executed, KernelCoverage, Outcome};
 use super::ir::{Instruction, InstructionClass, Kernel, SINK, Space};
 use super::lanes::LANES;
 use super::memory::DeviceMemory;
@@ -43,15 +43,6 @@ impl Report {
         let longest = self.chains.values().copied().max().unwrap_or(0);
         self.global_atomics.operations.div_ceil(u64::from(units.max(1))).max(u64::from(longest))
     }
-}
-
-/// Executions of some instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Executed {
-    /// By a warp or part of one.
-    pub warps: u64,
-    /// By lanes.
-    pub lanes: u64,
 }
 
 /// Atomic instructions and operations.

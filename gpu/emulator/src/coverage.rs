@@ -4,9 +4,17 @@
 //! Only counted when [`Observers::coverage`](super::Observers) asks for it. A launch that ends with a
 //! fault gives no counts.
 
-use super::count::Executed;
 use super::ir::{Arithmetic, Control, File, Instruction, Kernel, Op, Place, Rare, SINK, Slot};
 use super::registers::Registers;
+
+/// Executions of some instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Executed {
+    /// By a warp or part of one.
+    pub warps: u64,
+    /// By lanes.
+    pub lanes: u64,
+}
 
 /// On how many lanes a predicate was true and on how many it was false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

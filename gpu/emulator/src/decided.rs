@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::block::Block;
 use super::delay::{Memories, StoreBuffer};
-use super::fault::RunError;
+use super::fault::launch::RunError;
 use super::machine::Machine;
 use super::memory::Segment;
 use super::mix::mix;

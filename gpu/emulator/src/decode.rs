@@ -23,13 +23,12 @@ use super::parse::{
     Function, ParameterKind, ParseError, Parsed, Problem, Source, Variable, parse, refusal,
 };
 pub(super) use assemble::LOCAL_BASE;
+use assemble::Symbols;
 pub use operands::MNEMONICS;
 use operands::Symbol;
 
 /// Shared memory of a block above which no current device goes (227 KiB on `sm_90`, rounded up).
 const MAX_SHARED: u64 = 1 << 18;
-
-type Symbols<'a> = HashMap<&'a str, Symbol>;
 
 impl Module {
     /// Parses and decodes a PTX module, perhaps with the NUL at its end that Warp writes as C does. A kernel that

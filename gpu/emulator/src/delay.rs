@@ -20,8 +20,9 @@
 use super::fault::Trouble;
 use super::ir::Space;
 use super::memory::{DeviceMemory, Segment};
-use super::shadow::access::landed;
-use super::shadow::number::Word;
+use super::race::WarpOrder;
+use super::shadow::journal::Journal;
+use super::shadow::number::{Word, landed};
 
 /// Words held back of a block at most; then the oldest becomes visible.
 const CAPACITY: usize = 512;
@@ -254,4 +255,20 @@ impl StoreBuffer {
             stays
         });
     }
+}
+
+/// The memories a warp reaches, and who it is.
+pub(super) struct View<'v> {
+    pub(super) params: &'v Segment,
+    pub(super) memories: Memories<'v>,
+    pub(super) delayed: &'v mut StoreBuffer,
+    /// What the schedule makes of this instruction: 0 for nothing special, else a hash.
+    pub(super) moment: u64,
+    pub(super) block: u32,
+    pub(super) epoch: u32,
+    pub(super) warp: u16,
+    pub(super) order: &'v mut WarpOrder,
+    pub(super) line: u32,
+    /// Where floats are followed.
+    pub(super) journal: Option<&'v mut Journal>,
 }

@@ -24,8 +24,9 @@ use std::ops::RangeInclusive;
 
 use super::ir::{Control, Instruction, Kernel, Module, Op, Place};
 use demand::Demand;
-use flow::{Flow, Given};
+use flow::Flow;
 use integers::Integers;
+use transfer::Given;
 use values::Values;
 
 /// Cases that facts may make, at most.

@@ -1,16 +1,15 @@
 //! What can go wrong, kept apart by whose fault it is.
 //!
-//! A [`Fault`] is the kernel's: the program under test misuses the machine. A [`LaunchError`] is
-//! the caller's. A [`Defect`] is the emulator's own and never says anything about the kernel.
+//! A [`Fault`] is the kernel's: the program under test misuses the machine. A [`LaunchError`](launch::LaunchError) is
+//! the caller's. A [`Defect`](launch::Defect) is the emulator's own and never says anything about the kernel.
 
-mod launch;
+pub(crate) mod launch;
 mod race;
 
 use std::fmt;
 use std::time::Duration;
 
 use super::ir::Space;
-pub use launch::{Defect, LaunchError, RunError};
 pub use race::{AccessKind, Race, RaceAccess};
 
 /// A misuse of the machine by a kernel.

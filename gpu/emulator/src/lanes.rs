@@ -6,6 +6,19 @@ pub const LANES: usize = 32;
 /// Lanes of a warp, as threads are counted: 32 on the device that PTX is for.
 pub const WARP: u32 = 32;
 
+/// The lower half of a number.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is asked for")]
+pub(super) fn low(x: u64) -> u32 {
+    x as u32
+}
+
+/// Its upper half.
+#[inline(always)]
+pub(super) fn high(x: u64) -> u32 {
+    (x >> 32) as u32
+}
+
 /// The lanes that execute an instruction, as bits and as a mask per lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Active {

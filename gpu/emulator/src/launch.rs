@@ -5,7 +5,7 @@ use pulp::Arch;
 use super::block::Block;
 use super::count::{Counters, Report};
 use super::decided::{Source, decided};
-use super::fault::{LaunchError, RunError};
+use super::fault::launch::{LaunchError, RunError};
 use super::ir::{Kernel, Module};
 use super::machine::{Limited, Machine, permuted};
 use super::memory::{Buffer, DeviceMemory, Segment};

@@ -74,7 +74,6 @@ mod alu;
 mod async_copy;
 mod atomic;
 mod atomic16;
-mod atomic64;
 mod block;
 mod count;
 mod coverage;
@@ -112,24 +111,25 @@ mod warp;
 mod wide;
 mod width;
 
-pub use count::{Atomics, Executed, Report};
-pub use coverage::{InstructionCoverage, KernelCoverage, OtherKernel, Outcomes};
+pub use count::{Atomics, Report};
+pub use coverage::{Executed, InstructionCoverage, KernelCoverage, OtherKernel, Outcomes};
 pub use decode::MNEMONICS;
+pub use fault::launch::{Defect, LaunchError, RunError};
 pub use fault::{
-    AccessKind, BUDGET, Defect, Fault, FaultKind, LaunchError, POISON, Race, RaceAccess, RunError,
-    TIME_LIMIT, UndefinedShuffle, observer_of,
+    AccessKind, BUDGET, Fault, FaultKind, POISON, Race, RaceAccess, TIME_LIMIT, UndefinedShuffle,
+    observer_of,
 };
 pub use float::approximate::ApproximationMode;
 pub use ir::{InstructionClass, Module, ParameterKind, Space};
 pub use lanes::{LANES, WARP};
 pub use launch::{Argument, Launch, Observers, run, run_traced};
-pub use memory::{Buffer, DeviceMemory, NeverWritten};
+pub use memory::{Buffer, DeviceMemory, FloatType, NeverWritten};
 pub use mix::mix;
 pub use parse::ParseError;
 pub use schedule::{Decision, Policy, Schedule, Trace};
 pub use shadow::{
-    Contribution, Conventions, Decided, Derivative, Exact, FloatType, Gradient, Loss, Lost,
-    MARKERS, Place, Seed, ShadowError, Shadowing, Share,
+    Contribution, Conventions, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place,
+    Seed, ShadowError, Shadowing, Share,
 };
 pub use shrink::shrink;
 pub use time_limit::TimeLimit;

@@ -7,7 +7,6 @@
 use super::fault::FaultKind;
 use super::ir::{Orders, Space};
 use super::race::Shadow;
-use super::shadow::FloatType;
 use super::shadow::cells::Cells;
 use super::shadow::journal::Journal;
 
@@ -19,6 +18,29 @@ pub(super) const MODULE_BASE: u64 = 1 << WINDOW_BITS;
 
 /// Every byte of a word is poison.
 const ALL: u8 = 0xf;
+
+/// The type of a buffer's floats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FloatType {
+    /// 32 bits: `float`.
+    #[default]
+    F32,
+    /// 16 bits, 11 of them for the digits (IEEE 754 binary16): `__half`.
+    F16,
+    /// 16 bits, 8 of them for the digits: `__nv_bfloat16`.
+    Bf16,
+}
+
+impl FloatType {
+    /// Bytes of a number.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+        }
+    }
+}
 
 /// Words with what is known of them.
 #[derive(Debug, Default)]

@@ -8,21 +8,12 @@
 
 use std::sync::Arc;
 
-use super::block::Block;
+use super::block::{Arrived, Block};
 use super::fault::{FaultKind, Trouble};
 use super::ir::{Barrier, Instruction, SINK};
 use super::lanes::{Bits, WARP};
 use super::signal::Clock;
 use super::warp::{Fragment, State, Warp};
-
-/// A warp that has arrived at a barrier by `bar.arrive` and gone on.
-#[derive(Debug)]
-pub(super) struct Arrived {
-    number: u32,
-    count: u32,
-    /// What it did before.
-    before: Clock,
-}
 
 type Checked<T> = Result<T, Box<Trouble>>;
 

@@ -15,7 +15,7 @@ use super::ir::{
     File, FloatFlags, Half, IntegerBinary, Number, Place, Predicate, Rare, RareOp, SINK, Slot,
     Space, Test,
 };
-use super::lanes::{Active, Bits, LANES};
+use super::lanes::{Active, Bits, LANES, high, low};
 use super::registers::Registers;
 
 /// Source operands of one lane, those of 32 bits and less in the lower bits.
@@ -75,7 +75,7 @@ fn read(r: &Registers, place: Place, values: &mut [u64; LANES]) -> u32 {
 fn write(r: &mut Registers, on: &Active, place: Place, out: &[u64; LANES], poison: u32) {
     match place.file {
         File::Word => {
-            let words = out.map(super::wide::low);
+            let words = out.map(low);
             r.words.set(place.slot, on, &words, poison);
         }
         File::B64 => r.b64.set(place.slot, on, out, poison),
@@ -86,14 +86,9 @@ fn write(r: &mut Registers, on: &Active, place: Place, out: &[u64; LANES], poiso
     }
 }
 
-/// The lower half.
-fn word(value: u64) -> u32 {
-    super::wide::low(value)
-}
-
 /// The lower half as a signed number.
 fn signed(value: u64) -> i64 {
-    i64::from(word(value).cast_signed())
+    i64::from(low(value).cast_signed())
 }
 
 /// The function of one lane.
@@ -111,7 +106,7 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         }
         RareOp::MulWideHalf { signed } => Box::new(move |[a, b, ..]| mul_wide_half(signed, a, b)),
         RareOp::Permute(mode) => {
-            Box::new(move |[a, b, c, _]| bits::permute(mode, word(a), word(b), word(c)).into())
+            Box::new(move |[a, b, c, _]| bits::permute(mode, low(a), low(b), low(c)).into())
         }
         RareOp::Extract(extract) => Box::new(move |[a, b, c, _]| bits::extract(extract, a, b, c)),
         RareOp::Insert64 => Box::new(bits::insert64),
@@ -124,23 +119,23 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         }
         // Of -0 and of what is not a number: -0 >= 0 holds, an unordered comparison does not.
         RareOp::SelectBySign { float: true, flush } => {
-            Box::new(move |[a, b, c, _]| if operand(word(c), flush) >= 0.0 { a } else { b })
+            Box::new(move |[a, b, c, _]| if operand(low(c), flush) >= 0.0 { a } else { b })
         }
         RareOp::CopySign { double } => {
             let sign = if double { 1_u64 << 63 } else { 1 << 31 };
             Box::new(move |[a, b, ..]| a & sign | b & !sign)
         }
         RareOp::DotBytes { a: x, b: y } => {
-            Box::new(move |[a, b, c, _]| bits::dot_bytes((x, y), word(a), word(b), word(c)).into())
+            Box::new(move |[a, b, c, _]| bits::dot_bytes((x, y), low(a), low(b), low(c)).into())
         }
         RareOp::DotHalves { a: x, b: y, high } => Box::new(move |[a, b, c, _]| {
-            bits::dot_halves((x, y), high, word(a), word(b), word(c)).into()
+            bits::dot_halves((x, y), high, low(a), low(b), low(c)).into()
         }),
         RareOp::Logic3(table) => {
-            Box::new(move |[a, b, c, _]| bits::logic3(table, word(a), word(b), word(c)).into())
+            Box::new(move |[a, b, c, _]| bits::logic3(table, low(a), low(b), low(c)).into())
         }
         RareOp::MadHigh { signed } => {
-            Box::new(move |[a, b, c, _]| mad_high(signed, word(a), word(b), word(c)).into())
+            Box::new(move |[a, b, c, _]| mad_high(signed, low(a), low(b), low(c)).into())
         }
         RareOp::Mul24 { signed } => {
             Box::new(move |[a, b, c, _]| mul24(signed, a, b).wrapping_add(c))
@@ -149,7 +144,7 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         RareOp::Pack16 => Box::new(|[a, b, ..]| a & 0xffff | (b & 0xffff) << 16),
         RareOp::Set { comparison, flush, float } => {
             let one = if float { u64::from(1.0_f32.to_bits()) } else { 0xffff_ffff };
-            let value = move |x| operand(word(x), flush);
+            let value = move |x| operand(low(x), flush);
             Box::new(
                 move |[a, b, ..]| {
                     if compare(comparison, value(a), value(b)) { one } else { 0 }
@@ -160,7 +155,7 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         RareOp::Test { test, double } => Box::new(move |[a, ..]| u64::from(has(test, double, a))),
         RareOp::Wave { op, flush } => Box::new(move |[a, ..]| {
             let flags = FloatFlags { flush, saturate: false };
-            u64::from(result(wave(op, operand(word(a), flush), mode), flags))
+            u64::from(result(wave(op, operand(low(a), flush), mode), flags))
         }),
     }
 }
@@ -172,7 +167,7 @@ fn mad_high(signed: bool, a: u32, b: u32, c: u32) -> u32 {
     } else {
         u64::from(a) * u64::from(b)
     };
-    super::alu::high(product).wrapping_add(c)
+    high(product).wrapping_add(c)
 }
 
 /// The distance of two words.
@@ -188,7 +183,7 @@ fn mul_wide_half(signed: bool, a: u64, b: u64) -> u64 {
 /// The product of the lower 24 bits.
 fn mul24(signed: bool, a: u64, b: u64) -> u64 {
     let extend = |x: u64| {
-        let top = word(x << 8);
+        let top = low(x << 8);
         if signed { i64::from(top.cast_signed() >> 8) } else { i64::from(top >> 8) }
     };
     (extend(a) * extend(b)).cast_unsigned()
@@ -203,14 +198,14 @@ fn is_in(space: Space, address: u64) -> bool {
 
 /// The lower 16 bits as a signed number.
 fn half(value: u64) -> i64 {
-    i64::from(word(value << 16).cast_signed() >> 16)
+    i64::from(low(value << 16).cast_signed() >> 16)
 }
 
 /// The lower 16 bits of the result count; a shift's amount is a word and clamps at 16.
 fn half_operation(Half { op, signed, adds }: Half, [a, b, c, _]: Sources) -> u64 {
     let extend = |x: u64| if signed { half(x) } else { (x & 0xffff).cast_signed() };
     let (x, y) = (extend(a), extend(b));
-    let amount = word(b).min(16);
+    let amount = low(b).min(16);
     let value = match op {
         IntegerBinary::Add => x + y,
         IntegerBinary::Sub => x - y,

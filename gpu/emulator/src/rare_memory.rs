@@ -5,13 +5,22 @@
 //! those of global, constant and module variables are what they are there, those of shared, local and
 //! parameter memory have a window each. `cvta` adds or takes away the window's begin.
 
-use super::access::{self, Outcome, View, addresses};
+use super::access::{self, Outcome, addresses};
 use super::atomic;
+use super::delay::View;
 use super::fault::{FaultKind, Trouble};
 use super::generic::{space_of, window};
 use super::ir::{Address, Atomic, RareMemory, Space, Transfer};
 use super::lanes::{Active, Bits};
-use super::step::Accessing;
+use super::registers::Registers;
+use super::warp::RareState;
+
+/// The parts of a warp that an access to memory needs.
+pub(super) struct Accessing<'b> {
+    pub(super) registers: &'b mut Registers,
+    pub(super) on: &'b Active,
+    pub(super) rare: &'b mut RareState,
+}
 
 /// Executes a rare operation.
 #[inline(never)]

@@ -6,6 +6,7 @@
 //! trace with decisions taken out is still a schedule, so that a failure can be shrunk.
 
 use super::float::approximate::ApproximationMode;
+use super::lanes::high;
 use super::mix::mix;
 
 /// One decision: which lanes run, and for how long.
@@ -175,7 +176,7 @@ impl Scheduler {
         let lanes = if chosen.lanes & parts == 0 { chosen.lanes } else { chosen.lanes & parts };
         // A fragment that is not parted may take in others that stand beside it.
         let merge = merge && lanes == chosen.lanes;
-        let memory = if self.wild { super::alu::high(self.next()).max(1) } else { 0 };
+        let memory = if self.wild { high(self.next()).max(1) } else { 0 };
         Decision { block: chosen.block, warp: chosen.warp, lanes, instructions, merge, memory }
     }
 

@@ -37,41 +37,10 @@ mod tape;
 mod terms;
 mod wides;
 
-pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError, Share};
+pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError, Shadowing, Share};
 pub use calls::MARKERS;
 pub use conventions::Conventions;
-pub use elements::FloatType;
 pub use journal::{Decided, Loss, Lost, Place};
-
-/// How floats are followed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shadowing {
-    /// Not at all.
-    #[default]
-    Off,
-    /// Their values and radii.
-    Values,
-    /// Their values, and what they were computed from, for gradients.
-    Tape {
-        /// What the tape of all launches on a memory may take. A launch that needs more ends with
-        /// [`LaunchError::Tape`](super::LaunchError).
-        bytes: u64,
-    },
-}
-
-impl Shadowing {
-    /// With a tape of at most 1 GiB.
-    pub const TAPE: Self = Self::Tape { bytes: 1 << 30 };
-
-    /// Bytes that its tape may take.
-    #[must_use]
-    pub fn bytes(self) -> u64 {
-        match self {
-            Self::Off | Self::Values => 0,
-            Self::Tape { bytes } => bytes,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -11,9 +11,35 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::fault::AccessKind;
 use super::ir::Scope;
 use super::lanes::{Bits, LANES};
-use super::race::{Record, later};
+
+/// An access of some lanes of one warp.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) kind: AccessKind,
+    /// Absent for weak accesses.
+    pub(super) strong: Option<Scope>,
+    /// Whether the thread gets to know what was there: not with `red`.
+    pub(super) sees: bool,
+    /// Bytes of the word, a bit each.
+    pub(super) bytes: u8,
+    pub(super) warp: u16,
+    pub(super) block: u32,
+    /// Barriers of the block so far.
+    pub(super) epoch: u32,
+    /// The warp's time.
+    pub(super) time: u32,
+    pub(super) lanes: u32,
+    pub(super) line: u32,
+}
+
+/// The lanes whose time is later, a bit each.
+#[inline]
+pub(super) fn later(times: &[u32; LANES], time: u32) -> u32 {
+    times.iter().rev().fold(0, |lanes, &other| lanes << 1 | u32::from(other > time))
+}
 
 /// What has happened before, as far as signals tell.
 #[derive(Clone, Debug, Default)]

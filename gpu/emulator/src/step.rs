@@ -2,26 +2,24 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::access::{self, View};
-use super::alu::{self, high};
+use super::access;
+use super::alu;
 use super::atomic;
 use super::block::Block;
-use super::delay::Memories;
+use super::delay::{Memories, View};
 use super::fault::{Fault, FaultKind, Trouble};
 use super::ir::{
     Arithmetic, Control, Instruction, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot,
     SpecialRegister, SyncKind, Synchronization,
 };
-use super::lanes::{Active, Bits, LANES};
+use super::lanes::{Active, Bits, LANES, high, low};
 use super::machine::Machine;
 use super::mix::mix;
 use super::part_barrier;
-use super::rare_memory;
-use super::registers::Registers;
+use super::rare_memory::{self, Accessing};
 use super::shadow::follow::{after, before, leave};
 use super::sync;
-use super::warp::{Fragment, RareState, State, Warp};
-use super::wide::low;
+use super::warp::{Fragment, State, Warp};
 
 /// A fragment's turn. Dispatched by pulp, so that all that is inlined into it uses the widest
 /// registers the processor has; results do not depend on which (the arithmetic is exact or IEEE).
@@ -357,13 +355,6 @@ fn memory(
             rare_memory::execute(warp, op, &mut view)
         }
     }
-}
-
-/// The parts of a warp that an access to memory needs.
-pub(super) struct Accessing<'b> {
-    pub(super) registers: &'b mut Registers,
-    pub(super) on: &'b Active,
-    pub(super) rare: &'b mut RareState,
 }
 
 /// A warp, and the memories that it reaches.

@@ -1,7 +1,7 @@
 //! Whose turn it is: a warp's, or in lockstep each of a block until it ends.
 
 use super::block::Block;
-use super::fault::RunError;
+use super::fault::launch::RunError;
 use super::machine::Machine;
 use super::step::{Limits, Turn};
 use super::warp::State;

@@ -1,18 +1,28 @@
 //! 64-bit, conversion, comparison and predicate instructions.
 
-use super::alu::{map1, sign16};
 use super::float::{compare, compared, integral, operand};
 use super::ir::{
     Boolean, Compared, Comparison, FloatToInteger, IntegerBinary, Predicate, SINK, Setp, Slot,
     WordType,
 };
-use super::lanes::{Active, LANES};
+use super::lanes::{Active, LANES, high, low};
 use super::registers::{File, Registers};
 
+/// d = f(a) on words.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the lower half is asked for")]
-pub(super) fn low(x: u64) -> u32 {
-    x as u32
+pub(super) fn map1(r: &mut Registers, on: &Active, d: Slot, a: Slot, f: impl Fn(u32) -> u32) {
+    let x = r.words.get(a);
+    let mut out = [0; LANES];
+    for lane in 0..LANES {
+        out[lane] = f(x[lane]);
+    }
+    let poison = r.words.poison(a);
+    r.words.set(d, on, &out, poison);
+}
+
+#[inline(always)]
+pub(super) fn sign16(x: u32) -> u32 {
+    ((x << 16).cast_signed() >> 16).cast_unsigned()
 }
 
 /// d = f(a, b) on 64-bit integers.
@@ -204,7 +214,7 @@ pub(super) fn unpack(r: &mut Registers, on: &Active, l: Slot, h: Slot, a: Slot) 
         from_b64(r, on, l, a, low);
     }
     if h != SINK {
-        from_b64(r, on, h, a, super::alu::high);
+        from_b64(r, on, h, a, high);
     }
 }
 

@@ -7,7 +7,7 @@
 //! kernel 64 lanes are two halves of 32 that are issued one after the other, as AMD's RDNA does;
 //! atomics and instructions are counted by halves. `WARP_SZ` is 32 on all of them, as nvcc has it.
 
-use super::fault::LaunchError;
+use super::fault::launch::LaunchError;
 use super::ir::{Control, Kernel, Module, Op, SpecialRegister, Synchronization};
 use super::lanes::WARP;
 

@@ -9,39 +9,22 @@ mod check;
 mod gate;
 mod levels;
 mod per_key;
+mod shared;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
 use crate::stage::Stage;
 use crate::stage::{
-    Buffer, Buffers, Dim, Keyed, Launch, LoopRun, Param, Port, Ptx, Reductions, Sizes, StageSpec,
-    Text, Value, Wgsl, over,
+    Buffer, Buffers, Keyed, Launch, LoopRun, Param, Port, Ptx, Reductions, StageSpec, Text, Value,
+    Wgsl, over,
 };
 use crate::tensor::{Dtype, TensorError};
-
-/// The workload's name.
-pub const NAME: &str = "grid";
-
-/// The most numbers of a position.
-pub const MOST_DIMENSIONS: usize = 4;
-
-/// The most features of an entry.
-pub const MOST_FEATURES: usize = 8;
-
-/// The fields of an encoding: the name of the number that says it, and the names of the values that it
-/// stands for, from 0 on.
-pub const FIELDS: [(&str, &[&str]); 9] = [
-    ("lattice", &["cubic", "simplex"]),
-    ("hash", &["prime", "rolling"]),
-    ("interpolation", &["nearest", "linear", "smoothstep"]),
-    ("position_offset", &["half", "zero"]),
-    ("right_corner", &["floor-plus-one", "ceil"]),
-    ("dense_stride", &["resolution", "resolution-plus-one", "never"]),
-    ("crowded", &["hash", "tiled"]),
-    ("outside", &["wraps", "zero"]),
-    ("skew", &["none", "simplex"]),
-];
+use shared::{
+    BASE_RESOLUTION, BLOCK_ROWS, CROWDED, D, DENSE_STRIDE, E, F, HASH, INTERPOLATION, L, LATTICE,
+    LOG2_PER_LEVEL_SCALE, N, OFFSETS, OUTSIDE, POSITION_OFFSET, POSITIONS, RESOLUTIONS,
+    RIGHT_CORNER, SCALES, SKEW, TABLE, V_FEATURES, by_level, by_point, float, nested, whole,
+};
 
 /// The features of all points.
 pub const GRID_FORWARD: Stage = Stage::of(&FORWARD);
@@ -59,6 +42,7 @@ pub const GRID_GATE: Stage = Stage::of(&gate::FORWARD);
 pub const GRID_GATE_BACKWARD: Stage = Stage::of(&gate::BACKWARD);
 
 pub use levels::{MOST_LEVELS, TABLE_FIELDS};
+pub use shared::{FIELDS, MOST_DIMENSIONS, MOST_FEATURES, NAME};
 
 /// Every stage.
 pub static STAGES: [&StageSpec; 6] =
@@ -66,12 +50,6 @@ pub static STAGES: [&StageSpec; 6] =
 
 /// The stages of points, which have a level table.
 pub const OF_POINTS: [Stage; 3] = [GRID_FORWARD, GRID_BACKWARD, GRID_BACKWARD_INPUT];
-
-const D: Dim = Dim::Symbol("d");
-const E: Dim = Dim::Symbol("E");
-const F: Dim = Dim::Symbol("F");
-const L: Dim = Dim::Symbol("L");
-const N: Dim = Dim::Symbol("N");
 
 /// The record: `Params` in the kernels' sources.
 static PARAMS: [Param; 16] = [
@@ -93,53 +71,6 @@ static PARAMS: [Param; 16] = [
     Param { name: "padding", value: Value::Unused(1) },
 ];
 
-const POSITIONS: Port = Port::read("positions", Dtype::F32, &[N, D]);
-const TABLE: Port = Port::read("table", Dtype::F32, &[E, F]);
-/// What positions are multiplied by on a level.
-const SCALES: Port = Port::read("scales", Dtype::F32, &[L]);
-/// Vertices of an axis.
-const RESOLUTIONS: Port = Port::read("resolutions", Dtype::U32, &[L]);
-/// Level l has the entries from `offsets[l]` to `offsets[l + 1]`.
-const OFFSETS: Port = Port::read("offsets", Dtype::U32, &[Dim::OneMore("L")]);
-/// What kernels compute their scales from that read none (H and S, see [`LEVELS`]): both 0 where the table is an
-/// input.
-const BASE_RESOLUTION: Port = Port::may_read("base_resolution", Dtype::U32);
-const LOG2_PER_LEVEL_SCALE: Port = Port::may_read("log2_per_level_scale", Dtype::F32);
-const V_FEATURES: Port = Port::read("v_features", Dtype::F32, &[N, L, F]);
-
-/// The encoding's field of this name: see [`FIELDS`].
-const fn field(name: &'static str) -> Port {
-    Port::constant(name, Dtype::U32)
-}
-
-const LATTICE: Port = field("lattice");
-const HASH: Port = field("hash");
-const INTERPOLATION: Port = field("interpolation");
-const POSITION_OFFSET: Port = field("position_offset");
-const RIGHT_CORNER: Port = field("right_corner");
-const DENSE_STRIDE: Port = field("dense_stride");
-const CROWDED: Port = field("crowded");
-const OUTSIDE: Port = field("outside");
-const SKEW: Port = field("skew");
-
-const fn float(port: &'static [&'static str; 1]) -> Buffer {
-    Buffer::of(port, "f32")
-}
-
-const fn whole(port: &'static [&'static str; 1]) -> Buffer {
-    Buffer::of(port, "u32")
-}
-
-/// One workgroup for so many points, a row of them for each level.
-fn by_level(sizes: &Sizes) -> [usize; 2] {
-    [by_point(sizes)[0], sizes.get("L").max(1)]
-}
-
-/// One workgroup for so many points.
-fn by_point(sizes: &Sizes) -> [usize; 2] {
-    [sizes.get("N").div_ceil(WORKGROUP_SIZE as usize).max(1), 1]
-}
-
 /// The kernels in WGSL, of which all have the cell's text in front.
 const fn wgsl(
     buffers: Buffers,
@@ -149,6 +80,28 @@ const fn wgsl(
 ) -> Wgsl {
     const CELL: &[&str] = &[include_str!("../../kernels/wgsl/grid/cell.wgsl")];
     Wgsl { buffers, shared: CELL, kernel, own: &[], constants, loop_steps }
+}
+
+/// What a stage of points reads: the encoding's fields and what kernels compute their scales from, and then its
+/// arrays.
+macro_rules! encoded {
+    ([$($before:expr)?] $($array:expr),+) => {
+        &[
+            $($before,)?
+            LATTICE,
+            HASH,
+            INTERPOLATION,
+            POSITION_OFFSET,
+            RIGHT_CORNER,
+            DENSE_STRIDE,
+            CROWDED,
+            OUTSIDE,
+            SKEW,
+            BASE_RESOLUTION,
+            LOG2_PER_LEVEL_SCALE,
+            $($array),+
+        ]
+    };
 }
 
 const FORWARD_BUFFERS: Buffers = Buffers {
@@ -166,24 +119,7 @@ static FORWARD: StageSpec = StageSpec {
     name: "grid_forward",
     workload: NAME,
     text: Text::of("grid_forward"),
-    inputs: &[
-        LATTICE,
-        HASH,
-        INTERPOLATION,
-        POSITION_OFFSET,
-        RIGHT_CORNER,
-        DENSE_STRIDE,
-        CROWDED,
-        OUTSIDE,
-        SKEW,
-        BASE_RESOLUTION,
-        LOG2_PER_LEVEL_SCALE,
-        POSITIONS,
-        TABLE,
-        SCALES,
-        RESOLUTIONS,
-        OFFSETS,
-    ],
+    inputs: encoded!([] POSITIONS, TABLE, SCALES, RESOLUTIONS, OFFSETS),
     outputs: &[Port::write("features", Dtype::F32, &[N, L, F])],
     reductions: Reductions::None,
     launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: by_level },
@@ -215,33 +151,11 @@ const BACKWARD_BUFFERS: Buffers = Buffers {
 /// divides every F.
 const WGSL_VALUES: u32 = 1;
 
-/// Entries that a workgroup can keep sums of: `BLOCK_ROWS` in `grid_backward.cu`, which keeps four features
-/// of each, the 16 KiB of workgroup memory that WebGPU guarantees.
-const BLOCK_ROWS: u32 = 1024;
-
 static BACKWARD: StageSpec = StageSpec {
     name: "grid_backward",
     workload: NAME,
     text: Text::of("grid_backward"),
-    inputs: &[
-        Port::size("entries", "E"),
-        LATTICE,
-        HASH,
-        INTERPOLATION,
-        POSITION_OFFSET,
-        RIGHT_CORNER,
-        DENSE_STRIDE,
-        CROWDED,
-        OUTSIDE,
-        SKEW,
-        BASE_RESOLUTION,
-        LOG2_PER_LEVEL_SCALE,
-        POSITIONS,
-        SCALES,
-        RESOLUTIONS,
-        OFFSETS,
-        V_FEATURES,
-    ],
+    inputs: encoded!([Port::size("entries", "E")] POSITIONS, SCALES, RESOLUTIONS, OFFSETS, V_FEATURES),
     outputs: &[Port::accumulate("v_table", &[E, F])],
     reductions: Reductions::Keyed(Keyed {
         reductions: &[
@@ -286,25 +200,7 @@ static BACKWARD_INPUT: StageSpec = StageSpec {
     name: "grid_backward_input",
     workload: NAME,
     text: Text::of("grid_backward_input"),
-    inputs: &[
-        LATTICE,
-        HASH,
-        INTERPOLATION,
-        POSITION_OFFSET,
-        RIGHT_CORNER,
-        DENSE_STRIDE,
-        CROWDED,
-        OUTSIDE,
-        SKEW,
-        BASE_RESOLUTION,
-        LOG2_PER_LEVEL_SCALE,
-        POSITIONS,
-        TABLE,
-        SCALES,
-        RESOLUTIONS,
-        OFFSETS,
-        V_FEATURES,
-    ],
+    inputs: encoded!([] POSITIONS, TABLE, SCALES, RESOLUTIONS, OFFSETS, V_FEATURES),
     outputs: &[Port::write("v_positions", Dtype::F32, &[N, D])],
     reductions: Reductions::None,
     launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: by_point },
@@ -325,12 +221,6 @@ static BACKWARD_INPUT: StageSpec = StageSpec {
 /// simplex has.
 fn corners(run: &LoopRun<'_>) -> u64 {
     1 << run.size("d").min(MOST_DIMENSIONS as u64)
-}
-
-/// Steps of a loop over so many things with loops within, and one more: lavapipe makes 51 for 4 corners of 8
-/// features which are then written, where the loops alone ask for 50.
-fn nested(things: u64, each: u64) -> u64 {
-    over(things, each).saturating_add(1)
 }
 
 /// How many loop steps `grid_forward.wgsl` makes at most.

@@ -14,13 +14,13 @@ mod steps;
 #[cfg(test)]
 pub(crate) mod tests;
 mod two_launches;
-mod typed;
+pub mod typed;
 mod whole;
 
 pub use backward::{
-    CHECKPOINT_EVERY, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER,
-    RASTERIZE_BACKWARD_BUFFER_FLOOR, RASTERIZE_BACKWARD_IMAGE, RASTERIZE_BACKWARD_IMAGE_DIRECT,
-    RASTERIZE_BACKWARD_REPLAY, RASTERIZE_BACKWARD_STATE,
+    RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER, RASTERIZE_BACKWARD_BUFFER_FLOOR,
+    RASTERIZE_BACKWARD_IMAGE, RASTERIZE_BACKWARD_IMAGE_DIRECT, RASTERIZE_BACKWARD_REPLAY,
+    RASTERIZE_BACKWARD_STATE,
 };
 pub use harmonics::{SPHERICAL_HARMONICS, SPHERICAL_HARMONICS_BACKWARD};
 pub use projection::{
@@ -31,8 +31,7 @@ pub use raster::{
     BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,
     StopRule,
 };
-pub use shared::{MAX_CHANNELS, NAME, TILE_SIZE, values};
-pub use typed::SplatEngine;
+pub use shared::{CHECKPOINT_EVERY, MAX_CHANNELS, NAME, TILE_SIZE, values};
 pub use whole::RENDER_BACKWARD;
 
 use crate::reduction::WORKGROUP_SIZE;

@@ -9,22 +9,9 @@ mod threads;
 
 use std::collections::BTreeMap;
 
-use splatcheck_emulator::{Contribution, Place, Share};
-
-/// An element that is not what it must be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Element {
-    /// Its number, row by row.
-    pub index: usize,
-    /// What was found: what a kernel's operations give in real arithmetic, or what it returned.
-    pub found: f64,
-    /// What it must be.
-    pub expected: f64,
-    /// How far both are uncertain together.
-    pub uncertainty: f64,
-    /// What the kernel returned in f32.
-    pub float: f32,
-}
+use splatcheck_emulator::{Contribution, Place};
+use threads::Wrong;
+pub use threads::{Element, Parts};
 
 /// What is wrong of an array.
 #[derive(Clone, Copy, Debug)]
@@ -69,27 +56,6 @@ pub fn file_and_line(place: &str) -> Option<(&str, u32)> {
     let with_column =
         before.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
     with_column.or_else(|| Some((before, last.parse().ok()?)))
-}
-
-/// What the derivative by an element is made of, or an element that is a sum.
-#[derive(Clone, Debug, Default)]
-pub struct Parts {
-    /// By the operands of the forward kernel, or the additions of the first of two programs.
-    pub uses: Vec<Contribution>,
-    /// By its threads.
-    pub shares: Vec<Share>,
-}
-
-impl From<(Vec<Contribution>, Vec<Share>)> for Parts {
-    fn from((uses, shares): (Vec<Contribution>, Vec<Share>)) -> Self {
-        Self { uses, shares }
-    }
-}
-
-/// A wrong element.
-struct Wrong<'e> {
-    element: &'e Element,
-    parts: Parts,
 }
 
 /// What a hypothesis is about.

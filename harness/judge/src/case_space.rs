@@ -12,9 +12,10 @@ mod together;
 use crate::io::serde_forms::pairs;
 use crate::table::table;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use together::Together;
+pub use together::{Pair, Traits};
 
 /// Pairs without a case that a report names.
 const NAMED_PAIRS: usize = 20;
@@ -111,9 +112,6 @@ impl Axis {
     }
 }
 
-/// Two values of two axes, each with its axis.
-pub type Pair<'a> = [(&'a str, &'a str); 2];
-
 /// A side of a power of two near which a size is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -150,9 +148,6 @@ pub fn near_powers(size: usize, powers: &[u32]) -> impl Iterator<Item = String> 
     let sides = powers.iter().flat_map(|&power| Side::ALL.map(|side| (side, power)));
     sides.filter(move |(side, power)| side.has(size, *power)).map(|(side, power)| side.of(power))
 }
-
-/// What one view of a case has: axes with their values.
-pub type Traits = BTreeSet<(String, String)>;
 
 /// What the cases of a run had among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -30,14 +30,14 @@ mod words;
 
 use crate::judge::Expectation;
 use crate::work_budget::WorkBudget;
+use change::What;
 use measured::Measured;
-use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{Setting, TensorError, Tensors};
 use std::collections::BTreeSet;
 use std::fmt;
 use weigh::{About, Candidate};
 pub use weighing::Weighing;
-use words::What;
+pub use words::Diagnosis;
 
 /// What a kernel with one fault returns, in words and as what the oracle would have to say of it.
 pub struct Hypothesis<'a> {
@@ -140,70 +140,6 @@ impl<'a> Hypothesis<'a> {
     #[must_use]
     pub fn words(&self) -> &str {
         &self.words
-    }
-}
-
-/// What was found out about a disagreement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Diagnosis {
-    /// The best hypothesis in words, or that there is none.
-    pub headline: String,
-    /// More, a line each: which others the data fit as well.
-    pub others: Vec<String>,
-    /// Which outputs of the case are wrong, and which are right; not where it was told from elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outputs: Option<String>,
-    /// Whether some hypothesis explains every element outside its bounds.
-    pub explained: bool,
-    /// What was found out, in words that are the same for all findings of one fault.
-    #[serde(default)]
-    pub fault: String,
-}
-
-impl Diagnosis {
-    /// What is known from elsewhere.
-    #[must_use]
-    pub fn told(headline: String) -> Self {
-        let fault = headline.clone();
-        Self { explained: true, ..Self::new(headline, Vec::new(), fault) }
-    }
-
-    fn new(headline: String, others: Vec<String>, fault: String) -> Self {
-        Self { headline, others, outputs: None, explained: false, fault }
-    }
-
-    /// All lines, the best hypothesis first.
-    pub fn lines(&self) -> impl Iterator<Item = &str> {
-        let more = self.outputs.iter().chain(&self.others).map(String::as_str);
-        std::iter::once(self.headline.as_str()).chain(more)
-    }
-
-    /// With what was found out on one case beside it.
-    #[must_use]
-    pub fn beside(mut self, of_one: &Self) -> Self {
-        if of_one.explained {
-            self.others.push(format!("the cases themselves: {}", of_one.headline));
-        }
-        self
-    }
-
-    /// With one more line.
-    #[must_use]
-    pub fn with_line(mut self, line: String) -> Self {
-        self.others.push(line);
-        self
-    }
-
-    /// With a line that says of which case it is, where the reader is shown a smaller one.
-    #[must_use]
-    pub fn of_larger(self, case: &str) -> Self {
-        self.with_line(words::of_larger(case))
-    }
-}
-
-impl fmt::Display for Diagnosis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.headline)
     }
 }
 

@@ -37,10 +37,11 @@ pub mod spec;
 mod tail;
 mod team;
 
-pub use discover::{Discovery, Found, Missing, NotSelected, discover};
-pub use emulation::{Emulation, EmulationError, Order};
+pub use discover::{Discovery, Found, NotSelected, discover};
+pub use drivers::Missing;
+pub use emulation::{EMULATOR, EMULATOR_FAST, Emulation, EmulationError, Order, WGSL_EMULATOR};
 pub use lent::Lent;
 pub use process::{EngineProcess, Limits};
 pub use program::{NoProgram, Program};
-pub use spec::{Driver, EngineSpec, Identity, UnknownIdentity};
+pub use spec::{CUDA, CUDA_FAST, Driver, ENGINE, EngineSpec, Identity, UnknownIdentity};
 pub use team::Team;

@@ -38,7 +38,7 @@ use splatcheck_gpu::reduction::{Group, InMemory, OfWorkgroup};
 use splatcheck_gpu::{Reduction, Setting, ThresholdError};
 
 use crate::scatter_step::Scatter;
-use tally::{Tally, Workgroup};
+use tally::{Tally, Workgroup, added};
 
 /// Atomic instructions by the number of lanes that take part, `[0..=W]`. Each lane's part is one
 /// operation on one word.
@@ -293,11 +293,6 @@ impl Steps {
         all.iter_mut().zip(beside).for_each(|(all, beside)| *all += beside);
         all
     }
-}
-
-fn added(mut one: Vec<u64>, other: Vec<u64>) -> Vec<u64> {
-    one.iter_mut().zip(other).for_each(|(one, other)| *one += other);
-    one
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! What the harness asks of a workload: cases, the jobs that a case gives, and what a conforming
 //! kernel may return for each.
 //!
+//! A case is a function of the generator, the [`Draw`] and two numbers (seed, index) alone, the same
+//! on every machine. Where a generator has few kinds of cases, the draw's turn chooses the kind:
+//! kinds take turns, and none is left to chance.
+//!
 //! Campaigns, fuzzing, reports, coverage and minimization see nothing else, and so know no workload.
 //! The workloads themselves are in the crate `splatcheck-workloads`, a folder each.
 
 mod built_in;
 mod changed;
-mod draw;
 mod job;
 pub mod left_out;
 pub mod named;
@@ -15,11 +18,11 @@ pub mod rows;
 pub(crate) mod toy;
 
 pub use built_in::{BuiltIn, Constant, Values};
-pub use draw::{CaseTree, Draw, Drawn, Frequency, Generator, Promise, SOME_TURNS};
 pub use job::{FailedRun, Job, Oracle};
 
 use crate::case_space::{Axis, Traits};
 use crate::io::{InputError, Problem, Unread, read};
+use proptest::strategy::ValueTree;
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::{Stage, Tensors};
 use std::any::Any;
@@ -61,6 +64,98 @@ pub struct CaseError {
     pub case: String,
     /// What is wrong with it.
     pub problem: String,
+}
+
+/// Frequency of a generator that stand for its kinds where these are more than it says, since it steers.
+pub const SOME_TURNS: u64 = 50;
+
+/// A generator of cases.
+#[derive(Clone, Copy, Debug)]
+pub struct Generator {
+    /// Its name on the command line and in reports, unique in its workload.
+    pub name: &'static str,
+    /// The hazards that it aims at; none for inputs as they come.
+    pub hazards: &'static [Hazard],
+    /// One line: what it draws.
+    pub purpose: &'static str,
+    /// What of a conforming kernel's outputs is promised for its cases.
+    pub promise: Promise,
+    /// How often it has a turn in a campaign.
+    pub turns: Frequency,
+    /// The files that its cases are made from, which not every machine has.
+    pub needs: &'static [&'static str],
+}
+
+/// What a case is drawn for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draw {
+    /// The warp size whose warps are aimed at, a power of two up to 128.
+    pub lane_width: u32,
+    /// How often the generator was used before: which of its kinds of cases comes.
+    pub turn: u64,
+}
+
+/// For which stages a generator's cases have finite bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// For all.
+    Every,
+    /// For these; the others are not run.
+    Only(&'static [Stage]),
+    /// For none: sums may overflow in some orders, or inputs are not finite. Such cases come to
+    /// inconclusive at best, and are run only where the generator is named.
+    Nothing,
+}
+
+impl Promise {
+    /// Whether a stage's outputs are promised.
+    #[must_use]
+    pub fn holds_for(self, stage: Stage) -> bool {
+        match self {
+            Self::Every => true,
+            // A formulation of a stage computes the same numbers.
+            Self::Only(stages) => stages.iter().any(|of| of.name == stage.standard()),
+            Self::Nothing => false,
+        }
+    }
+}
+
+/// How often a generator has a turn among those of its workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frequency {
+    /// Every other case: it aims at the cells of [`coverage`](crate::coverage) one after the other.
+    /// A workload has at most one such generator.
+    Steering,
+    /// As often as the others like it.
+    Often,
+    /// One turn in 16 of those that do not steer: its cases take four to ten times as long.
+    Seldom,
+}
+
+/// A case that was drawn and can be made simpler step by step.
+pub type CaseTree = Box<dyn ValueTree<Value = AnyCase>>;
+
+/// A tree of a workload's own cases, as the harness sees it.
+pub struct Drawn<T>(pub T);
+
+impl<T> ValueTree for Drawn<T>
+where
+    T: ValueTree,
+    T::Value: Case + 'static,
+{
+    type Value = AnyCase;
+
+    fn current(&self) -> AnyCase {
+        Arc::new(self.0.current())
+    }
+
+    fn simplify(&mut self) -> bool {
+        self.0.simplify()
+    }
+
+    fn complicate(&mut self) -> bool {
+        self.0.complicate()
+    }
 }
 
 /// A workload, under one of its conventions: how its cases are drawn and read.

@@ -14,13 +14,14 @@ use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
 
 use super::check::{Cases, CheckPlan, judge};
+use super::devices::engines_here;
 use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
 use super::options::{ReadingArgs, ScenePlan, Subject, resolve_scene};
 use super::output::Progress;
+use super::paths;
 use super::reproducer::Reproducers;
 use super::scene::scene_cases;
-use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
 use crate::acceptance::{Acceptance, Check, SceneReport, json, text};

@@ -1,6 +1,7 @@
 //! The command line as it is typed: the subcommands, each with its options.
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 use super::acceptance::AcceptanceArgs;
 use super::check::{CheckArgs, SelfCheckArgs};
@@ -83,7 +84,7 @@ pub enum Command {
     /// Fetch what your kernel needs and this machine lacks: nvcc
     Setup(super::setup::SetupArgs),
     /// Write the completions of a shell
-    Completions(super::help::CompletionsArgs),
+    Completions(CompletionsArgs),
     /// Write the man page, in roff
     Man,
     /// Serve one engine on standard input and output
@@ -93,3 +94,10 @@ pub enum Command {
 
 #[cfg(test)]
 mod tests;
+
+/// Options of `completions`.
+#[derive(Clone, Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell that is to complete
+    pub shell: Shell,
+}

@@ -1,14 +1,12 @@
 //! `splatcheck check` judges a user's program, `splatcheck self-check` every kernel of this project on every engine.
 
+mod cases;
 mod checkout;
 mod options;
 mod program;
 
 use std::io::Write;
-use std::sync::Arc;
 
-use super::case::read_case;
-use super::command::CommandPlan;
 use super::contender::team;
 use super::exit::{CliError, Outcome};
 use super::expect;
@@ -17,26 +15,22 @@ use super::output::Progress;
 use super::parts;
 use super::provenance;
 use super::reproducer::Reproducers;
-use super::scene::{Said, scene_cases};
 use super::sight::all_blind;
+pub(super) use cases::Cases;
 pub use checkout::run as run_checkout;
 pub use options::{CheckArgs, CheckPlan, SelfCheckArgs};
 use rayon::prelude::*;
 use splatcheck_judge::campaign::merge::{add_report, join_seeds};
 use splatcheck_judge::campaign::{
-    ByTurns, Contender, EngineReport, Everything, Hooks, Item, Part, Policy, run as run_campaign,
-    smaller,
+    ByTurns, EngineReport, Everything, Hooks, Item, Part, Policy, run as run_campaign,
 };
 use splatcheck_judge::engines::{Found, Program};
 use splatcheck_judge::gate::Evidence;
-use splatcheck_judge::io::{OF_CORPUS, Unread};
-use splatcheck_judge::minimize::shrink;
+use splatcheck_judge::io::OF_CORPUS;
 use splatcheck_judge::report::{Detail, Report};
 use splatcheck_judge::threads::cores;
 use splatcheck_judge::words::list;
-use splatcheck_judge::workload::{AnyCase, CaseTree, Workload, views};
-use splatcheck_reference::splat::convention::Convention;
-use splatcheck_workloads::fuzz::Draws;
+use splatcheck_judge::workload::AnyCase;
 
 /// Cases of which each is run in one formulation, by turns; fewer are run in all of them, so that none
 /// is without a case.
@@ -54,7 +48,7 @@ pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError
         }
     }
     let Some(first) = plans.first() else { return Err(CliError::new("no workload is named")) };
-    let reproducers = reproducers_of(first)?;
+    let reproducers = first.reproducers()?;
     let mut reports: Vec<EngineReport> = Vec::new();
     let mut sight = Sight::default();
     for plan in plans {
@@ -88,12 +82,6 @@ impl Sight {
         self.notes.extend(cases.said.notes);
         self.not_exercised.extend(cases.said.blind);
     }
-}
-
-/// Where the reproducers are left.
-fn reproducers_of(plan: &CheckPlan) -> Result<Reproducers, CliError> {
-    let reproducers = Reproducers::begin(&plan.out, "check", plan.subject.reads())?;
-    Ok(reproducers.in_parts(plan.parts))
 }
 
 /// Judges a plan's engines on its cases.
@@ -219,108 +207,4 @@ fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError>
 /// The emulators among engines that run at the same time, each of which can use a core; at least 1.
 fn emulators(engines: &[Found]) -> usize {
     engines.iter().filter(|found| found.emulation().is_some()).count().max(1)
-}
-
-/// The cases of a plan: those in files, then random ones.
-#[derive(Clone)]
-pub(super) struct Cases {
-    filed: Vec<AnyCase>,
-    /// What a person should know of a trained scene.
-    said: Said,
-    /// Files of the corpus that are no cases.
-    pub(super) unread: Unread,
-    random: u64,
-    seed: u64,
-    workload: Arc<dyn Workload>,
-    /// The program whose jobs they have.
-    command: Option<CommandPlan>,
-}
-
-impl Cases {
-    /// Reads the files.
-    ///
-    /// # Errors
-    /// What is wrong with one.
-    pub(super) fn new(
-        subject: &Subject,
-        workload: &Arc<dyn Workload>,
-        convention: &Convention,
-    ) -> Result<Self, CliError> {
-        let caused = |error| CliError::caused("cannot read the case", error);
-        let workload = Arc::clone(workload);
-        let (filed, said, command) = (Vec::new(), Said::default(), None);
-        let unread = Unread::default();
-        let mut cases = Self { filed, said, unread, random: 0, seed: 0, workload, command };
-        match subject {
-            Subject::Case(path) => cases.filed.push(read_case(path)?.case),
-            Subject::Scene(scene) => {
-                let views = scene_cases(scene, convention)?;
-                let all = views.cases.into_iter().map(|case| Arc::new(case) as AnyCase);
-                (cases.filed, cases.said) = (all.collect(), views.said);
-            }
-            Subject::Campaign { corpus, cases: random, seed } => {
-                let corpus = cases.workload.read_corpus(corpus).map_err(caused)?;
-                (cases.filed, cases.unread) = (corpus.cases, corpus.unread);
-                (cases.random, cases.seed) = (u64::from(*random), *seed);
-            }
-        }
-        Ok(cases)
-    }
-
-    /// The cases with the jobs of a program.
-    ///
-    /// # Errors
-    /// A case that it cannot be judged on.
-    fn of_program(mut self, command: &CommandPlan) -> Result<Self, CliError> {
-        let contract = &command.promise.contract;
-        self.filed.retain(|case| command.takes(case));
-        let all = self.filed.iter().map(|case| contract.case(case));
-        self.filed = all.collect::<Result<_, _>>().map_err(CliError::of)?;
-        self.command = Some(command.clone());
-        Ok(self)
-    }
-
-    /// All cases, one after another.
-    pub(super) fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let draws = Draws::Random(Arc::clone(&self.workload), self.seed);
-        let drawn = (0..self.random).filter_map(move |index| match &self.command {
-            Some(command) => draws.fitting(index, |case| command.drawn(&case)),
-            None => Some(self.draw(index).current()),
-        });
-        self.filed.iter().cloned().chain(drawn)
-    }
-
-    /// How many they are.
-    fn count(&self) -> u64 {
-        self.filed.len() as u64 + self.random
-    }
-
-    /// Number of runs that these engines make. Every case is drawn once for all of them.
-    fn runs(&self, contenders: &[Contender<'_>], policy: &dyn Policy) -> u64 {
-        let runs = |case: AnyCase| -> u64 {
-            contenders.iter().map(|contender| contender.runs(case.as_ref(), policy)).sum()
-        };
-        self.all().map(runs).sum()
-    }
-
-    fn draw(&self, index: u64) -> CaseTree {
-        self.workload.random(self.seed, index)
-    }
-
-    /// Every view of every case.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
-        views(self.all())
-    }
-
-    /// A smaller case that fails: a random one is made simpler as it was drawn.
-    fn smaller(&self, item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-        let any_smaller = |fails: &mut dyn FnMut(&AnyCase) -> bool| match item.case.id() {
-            Some(id) => shrink(self.draw(id.index), fails),
-            None => smaller(item, fails),
-        };
-        match &self.command {
-            Some(command) => command.smaller(any_smaller, fails),
-            None => any_smaller(fails),
-        }
-    }
 }

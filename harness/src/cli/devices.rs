@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::exit::{CliError, Outcome};
-use splatcheck_judge::engines::Discovery;
+use splatcheck_judge::engines::{Discovery, Program, discover};
 use splatcheck_judge::report::devices::describe;
 
 /// Prints the engines. That there is none is a finding, not an error.
@@ -14,4 +14,9 @@ pub fn run(discovery: &Discovery, out: &mut dyn Write) -> Result<Outcome, CliErr
     out.write_all(describe(discovery).as_bytes())?;
     out.flush()?;
     Ok(Outcome::Agree)
+}
+
+/// The engines of this machine, tried with this program as the child.
+pub(super) fn engines_here() -> Result<Discovery, CliError> {
+    Program::find().map(|program| discover(&program)).map_err(CliError::of)
 }

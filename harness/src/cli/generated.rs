@@ -18,9 +18,10 @@ use crate::mutants::generated::report::{
     kind_table, refusals, score_table, survivor_list, survivors, unexecuted_list,
 };
 use crate::mutants::generated::run_mutants::{MutantRuns, Unchanged, run_mutants};
-use crate::mutants::generated::{Fate, OwnProgram, Record, Subject, sample, subjects};
+use crate::mutants::generated::subject::{Subject, subjects};
+use crate::mutants::generated::{Fate, OwnProgram, Record, sample};
 pub use options::GeneratedPlan;
-use splatcheck_judge::engines::drivers::WGSL_EMULATOR;
+use splatcheck_judge::engines::WGSL_EMULATOR;
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::io::Unread;
 use splatcheck_judge::table::table;

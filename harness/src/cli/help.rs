@@ -3,10 +3,10 @@
 
 use std::io::Write;
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
-use super::Cli;
+use super::args::Cli;
 use super::exit::{CliError, Outcome};
 use examples::EXAMPLES;
 
@@ -59,13 +59,6 @@ fn groups(command: &Command) -> String {
         }
     }
     text
-}
-
-/// Options of `completions`.
-#[derive(Clone, Debug, Args)]
-pub struct CompletionsArgs {
-    /// The shell that is to complete
-    pub shell: Shell,
 }
 
 /// Writes the completions of a shell.

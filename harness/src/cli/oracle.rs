@@ -11,9 +11,9 @@ use super::case::read_splats;
 use super::contract::ModelName;
 use super::exit::{CliError, Outcome};
 use super::sharpness;
+use options::written;
 pub use options::{OracleArgs, OraclePlan, ScalarName};
 use splatcheck_gpu::stages::scatter::NAME as SCATTER;
-use splatcheck_judge::io::InputError;
 use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_workloads::grid::NAME as GRID;
 use splatcheck_workloads::sparse::NAME as SPARSE;
@@ -71,26 +71,8 @@ pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     Ok(Outcome::Agree)
 }
 
-/// Refuses what only a case of splats has, of a case of something else.
-fn only_of_splats(plan: &OraclePlan, what: &str) -> Result<(), CliError> {
-    for (option, given) in [("--convention", plan.profile.is_some()), ("--stages", plan.stages)] {
-        if given {
-            let case = plan.case.display();
-            let problem = format!(
-                "{option}: is of cases of splats, and {case} is one of {what}: leave it out"
-            );
-            return Err(CliError::new(problem));
-        }
-    }
-    Ok(())
-}
-
 fn cannot(plan: &OraclePlan, error: TooManyPairs) -> CliError {
     CliError::caused(format!("{}: cannot render the case", plan.case.display()), error)
-}
-
-fn written(result: Result<(), InputError>) -> Result<(), CliError> {
-    result.map_err(|error| CliError::caused("cannot write the result", error))
 }
 
 /// Computes and writes the result in f64 with its bounds, if there are any; answers with a report of them.

@@ -2,7 +2,7 @@
 //!
 //! A *round* is one schedule with one threshold and one variant of the kernels (with or without fast
 //! math): every stage of every scene of the corpus, with every reduction. Threshold and
-//! variant turn with the seed, so that [`ROUNDS`] seeds in a row have every pair of them. A *cell* is
+//! variant turn with the seed, so that 68 seeds in a row have every pair of them. A *cell* is
 //! an artifact with a threshold; a campaign that leaves one out has not done what it is for.
 
 mod coverage;
@@ -14,19 +14,19 @@ use std::time::Instant;
 
 use clap::Args;
 use rayon::prelude::*;
-use splatcheck_gpu::{EmulatorEngine, Reduction, Setting};
+use splatcheck_gpu::EmulatorEngine;
 
 use super::exit::{CliError, Outcome, conclude};
 use super::number::positive;
 use super::output::Progress;
 use super::paths;
 use super::reproducer::Reproducers;
-use coverage::Coverage;
+use coverage::{Coverage, ROUNDS, Round};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::NAME;
 use splatcheck_judge::campaign::merge::join_seeds;
 use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
-use splatcheck_judge::engines::{Emulation, Order};
+use splatcheck_judge::engines::Order;
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::interrupt::{self, until_interrupted};
 use splatcheck_judge::io::{OF_CORPUS, Unread};
@@ -34,13 +34,6 @@ use splatcheck_judge::report::findings_text;
 use splatcheck_judge::threads::{Pool, cores};
 use splatcheck_judge::workload::{Workload, views};
 use splatcheck_workloads::splat::Splat;
-
-/// Thresholds of a warp of 32 lanes, from always to never.
-const THRESHOLDS: u64 = 34;
-/// With and without fast math.
-const VARIANTS: u64 = 2;
-/// Seeds in a row after which every threshold has met every variant.
-pub const ROUNDS: u64 = THRESHOLDS * VARIANTS;
 
 /// Options of `schedules`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -94,38 +87,6 @@ pub struct SchedulesPlan {
     pub corpus: PathBuf,
     /// Folder for reproducers.
     pub out: PathBuf,
-}
-
-/// One schedule with the kernels and the threshold that it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Round {
-    /// Kernels and schedule.
-    pub emulation: Emulation,
-    /// For the reductions that have one.
-    pub threshold: u32,
-}
-
-impl Round {
-    /// The round of a seed.
-    #[must_use]
-    pub fn new(order: Order, seed: u64) -> Self {
-        let threshold = u32::try_from(seed % THRESHOLDS).unwrap_or(0);
-        // The next seed has the next variant, and so has the next seed with the same threshold, which
-        // without the second term would have the same (34 and 2 share a factor).
-        let variant = (seed % VARIANTS + seed / THRESHOLDS) % VARIANTS;
-        let order = order.with_seed(seed);
-        let emulation = Emulation { fast_math: variant == 1, order, ..Emulation::default() };
-        Self { emulation, threshold }
-    }
-
-    /// Every reduction, at the threshold where it has one.
-    fn settings(self) -> Vec<Setting> {
-        let at = |reduction: Reduction| {
-            let threshold = if reduction.has_threshold() { self.threshold } else { 0 };
-            Setting { reduction, threshold }
-        };
-        Reduction::ALL.map(at).to_vec()
-    }
 }
 
 impl SchedulesArgs {

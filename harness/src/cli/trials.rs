@@ -4,7 +4,7 @@ use splatcheck_gpu::Stage;
 
 use super::exit::CliError;
 use super::formulation::Trial;
-use super::ptx::{OneStage, Subject};
+use super::ptx::subject::{OneStage, Subject};
 use splatcheck_judge::campaign::{
     Contender, Diagnoses, EngineReport, Hooks, Item, as_it_is, run as run_campaign,
 };

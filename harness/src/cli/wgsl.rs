@@ -32,7 +32,7 @@ use crate::manifest::WgslKernel;
 use crate::user_kernel::Observe;
 use crate::user_wgsl::{self, UserWgsl};
 use splatcheck_judge::campaign::EngineReport;
-use splatcheck_judge::engines::drivers::WGSL_EMULATOR;
+use splatcheck_judge::engines::WGSL_EMULATOR;
 use splatcheck_judge::engines::repeated::Repeats;
 use splatcheck_judge::engines::{Discovery, Found, Limits, Missing};
 use splatcheck_judge::gate::{Evidence, sarif};

@@ -36,8 +36,8 @@ pub(super) trait Exact {
     fn compared(case: &Case, found: &Self::Found) -> usize;
     /// The first difference, in words.
     fn difference(case: &Case, found: &Self::Found) -> Option<String>;
-    /// Whether what was found, and is wrong, is what a fault gives.
-    fn is_explained(case: &Case, found: &Self::Found, fault: Self::Fault) -> bool;
+    /// The faults that give what was found, and is wrong.
+    fn explaining(case: &Case, found: &Self::Found) -> Vec<Self::Fault>;
     /// The fault that makes lanes race.
     const RACES: Option<Self::Fault>;
 }
@@ -192,9 +192,7 @@ fn first_line<E: Exact>(
             }
         };
         let Some(differs) = E::difference(case, &found) else { continue };
-        let explains = |fault: &E::Fault| E::is_explained(case, &found, *fault);
-        let faults: Vec<E::Fault> = E::FAULTS.iter().copied().filter(explains).collect();
-        if let [fault] = faults[..] {
+        if let [fault] = E::explaining(case, &found)[..] {
             return (format!("{differs}: {}", E::words(fault)), Some(fault) == planted);
         }
         seen = format!("{differs}, and no one fault explains it");

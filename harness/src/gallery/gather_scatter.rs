@@ -11,31 +11,10 @@ use splatcheck_reference::sparse::Products;
 use super::exact::{Device, Exact, Stopped, number};
 use super::sites::Case;
 use faults::Fault;
-use layer::Layer;
+use layer::{Found, Layer};
 
 /// The products.
 pub(super) struct GatherScatter;
-
-/// What the kernels make of a case.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
-    products: Products<f64>,
-    /// The mean of each output's sources.
-    means: Vec<f64>,
-}
-
-impl Found {
-    /// Every array by name, with the length of its rows.
-    fn arrays(&self, layer: &Layer<'_>) -> [(&'static str, usize, &[f64]); 4] {
-        let Products { out, v_feats, v_weights } = &self.products;
-        [
-            ("out", layer.outs, out),
-            ("v_feats", layer.ins, v_feats),
-            ("v_weights", layer.outs, v_weights),
-            ("means", layer.ins, &self.means),
-        ]
-    }
-}
 
 impl Exact for GatherScatter {
     const NAME: &'static str = "gather-scatter";
@@ -76,9 +55,11 @@ impl Exact for GatherScatter {
         first.map(|first| format!("{}: {first}", case.kind))
     }
 
-    fn is_explained(case: &Case, found: &Option<Found>, fault: Fault) -> bool {
-        let judged = Layer::drawn(case).zip(found.as_ref());
-        judged.is_some_and(|(layer, found)| fault.of(&layer) == *found)
+    fn explaining(case: &Case, found: &Option<Found>) -> Vec<Fault> {
+        let Some((layer, found)) = Layer::drawn(case).zip(found.as_ref()) else {
+            return Vec::new();
+        };
+        Fault::ALL.into_iter().filter(|fault| fault.of(&layer) == *found).collect()
     }
 }
 

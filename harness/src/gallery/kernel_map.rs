@@ -7,12 +7,9 @@ use std::collections::BTreeSet;
 
 use splatcheck_reference::sparse::{Kernel, Site};
 
-use super::exact::{BLOCK, Device, Exact, Stopped, number};
+use super::exact::{Device, Exact, Stopped, number};
 use super::sites::Case;
-use faults::Fault;
-
-/// What a query without a source has.
-const NONE: i32 = -1;
+use faults::{Fault, NONE};
 
 /// The kernel maps.
 pub(super) struct KernelMaps;
@@ -54,14 +51,18 @@ impl Exact for KernelMaps {
     }
 
     /// One of the maps, or the next layer's sites.
-    fn is_explained(case: &Case, found: &Found, fault: Fault) -> bool {
+    fn explaining(case: &Case, found: &Found) -> Vec<Fault> {
         let right = case.triples();
-        let wrong = found.maps.iter().flat_map(|(_, map)| map);
-        let mut wrong =
-            wrong.filter(|map| !case.has_duplicates() && map_of(case, map).as_ref() != Ok(&right));
+        let judged = found.maps.iter().filter(|_| !case.has_duplicates());
+        let wrong = judged.flat_map(|(_, map)| map);
+        let wrong = wrong.filter(|map| map_of(case, map).as_ref() != Ok(&right));
+        let wrong: Vec<_> = wrong.collect();
         let sites = found.downsampled != case.downsampled();
-        wrong.any(|map| fault.gives(case, map))
-            || sites && found.downsampled == fault.downsampled(case)
+        let explains = |fault: &Fault| {
+            wrong.iter().any(|map| fault.gives(case, map))
+                || sites && found.downsampled == fault.downsampled(case)
+        };
+        Fault::ALL.into_iter().filter(explains).collect()
     }
 }
 

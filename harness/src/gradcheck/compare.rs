@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use splatcheck_emulator::{Schedule, Shadowing};
 use splatcheck_judge::attribution::{Element, Parts};
 
-use super::draw::{Case, Values};
-use super::dtype::Dtype;
+use super::draw::Case;
+use super::dtype::{Dtype, Values};
 use super::judge::{Checked, Judged, TAPE, compared, lost, on_tape, open, ran, results, told};
 use super::launch::Arrays;
 use super::manifest::Manifest;

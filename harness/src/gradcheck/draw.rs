@@ -5,27 +5,18 @@ mod array;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use splatcheck_emulator::FloatType;
 use splatcheck_judge::case_rng::CaseRng;
-use splatcheck_judge::io::container::{self, Entry, Part, RawEntry};
+use splatcheck_judge::io::container::{self, Container, Entry, Part};
 use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{Problem, read, write};
-use splatcheck_workloads::floats;
 use splatcheck_workloads::layout::{Expression, ExpressionError};
 
-use super::dtype::{Dtype, Whole, stored_as};
-use super::given::{sizes_of_metadata, sizes_of_shapes};
+use super::dtype::{Dtype, MOST_WORDS, SIZE, Values};
 use super::manifest::{Manifest, Size};
 use super::npz;
 
-/// Most words of an array, and of all.
-pub(super) const MOST_WORDS: usize = 1 << 26;
-
 /// The number of the first given gradient among the arrays, behind those of the inputs.
 const FIRST_GRADIENT: u64 = 128;
-
-/// What the key of a size begins with in a file's metadata.
-pub(super) const SIZE: &str = "size.";
 
 /// Why there is no case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,78 +50,6 @@ pub enum CaseProblem {
     /// Sizes that are computed from each other.
     #[error("[sizes], {0}: computed from each other in a circle, give one of them a number")]
     Circle(String),
-}
-
-/// The numbers of an array.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Floats, all of which their type holds.
-    Floats(FloatType, Vec<f32>),
-    /// Whole numbers, all of which their type holds.
-    Whole(Whole, Vec<i64>),
-}
-
-impl Values {
-    /// Its bytes, little endian.
-    #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
-        match self {
-            Self::Floats(float, all) => floats::bytes_of(*float, all),
-            Self::Whole(whole, all) => whole.bytes_of(all),
-        }
-    }
-
-    /// Floats, each the nearest that the type holds.
-    pub(super) fn floats(float: FloatType, all: Vec<f32>) -> Self {
-        Self::Floats(float, all.into_iter().map(|x| floats::rounded(float, x)).collect())
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Floats(_, all) => all.len(),
-            Self::Whole(_, all) => all.len(),
-        }
-    }
-
-    /// What they are.
-    pub(super) fn dtype(&self) -> Dtype {
-        match self {
-            Self::Floats(floats, _) => Dtype::Float(*floats),
-            Self::Whole(whole, _) => Dtype::Whole(*whole),
-        }
-    }
-
-    /// As an array of a file.
-    pub(super) fn part(&self, name: String, shape: Vec<usize>) -> Box<dyn Part> {
-        let dtype = match self {
-            Self::Floats(floats, _) => stored_as(*floats),
-            Self::Whole(whole, _) => whole.stored(),
-        };
-        Box::new(RawEntry { name, dtype, shape, bytes: self.bytes() })
-    }
-
-    /// The numbers of a file's array, which has this type and shape.
-    pub(super) fn read(
-        container: &container::Container<'_>,
-        (name, dtype): (&str, Dtype),
-        shape: &[usize],
-    ) -> Result<Self, Problem> {
-        let expected: Vec<_> = shape.iter().copied().map(Some).collect();
-        Ok(match dtype {
-            Dtype::Float(FloatType::F32) => {
-                let all = container.need_tensor(name)?.numbers(&expected)?;
-                Self::Floats(FloatType::F32, all)
-            }
-            Dtype::Float(float) => {
-                let bytes = container.need(name, stored_as(float))?.bytes(&expected)?;
-                Self::Floats(float, floats::numbers_of(float, bytes))
-            }
-            Dtype::Whole(whole) => {
-                let bytes = container.need(name, whole.stored())?.bytes(&expected)?;
-                Self::Whole(whole, whole.numbers_of(bytes))
-            }
-        })
-    }
 }
 
 /// An array of a case.
@@ -312,7 +231,7 @@ impl Case {
 
     fn of_container(
         manifest: &Manifest,
-        container: &container::Container<'_>,
+        container: &Container<'_>,
         drawn: &BTreeMap<String, i64>,
     ) -> Result<Self, Problem> {
         let wrong =
@@ -418,6 +337,40 @@ fn within(name: &str, [from, to]: [i64; 2], rng: &mut CaseRng) -> Result<i64, Ca
         });
     };
     Ok(from + i64::from(rng.below(end)))
+}
+
+/// The sizes that stand alone in the shape of an array which is there.
+pub(super) fn sizes_of_shapes(
+    manifest: &Manifest,
+    container: &Container<'_>,
+) -> BTreeMap<String, i64> {
+    let inputs = manifest.inputs.iter().map(|(name, input)| (name.as_str(), &input.shape));
+    let given = manifest.given().map(|(of, name)| (name, &manifest.outputs[of].shape));
+    let mut sizes = BTreeMap::new();
+    for (name, sides) in inputs.chain(given) {
+        let Some(tensor) = container.tensors.get(name) else { continue };
+        for (side, &length) in sides.iter().zip(&tensor.shape) {
+            let (Expression::Symbol(size), Ok(length)) = (side, i64::try_from(length)) else {
+                continue;
+            };
+            sizes.entry(size.clone()).or_insert(length);
+        }
+    }
+    sizes
+}
+
+/// The sizes that the metadata says.
+pub(super) fn sizes_of_metadata(
+    container: &Container<'_>,
+) -> Result<BTreeMap<String, i64>, Problem> {
+    let mut sizes = BTreeMap::new();
+    for (key, text) in &container.metadata {
+        let Some(name) = key.strip_prefix(SIZE) else { continue };
+        let value =
+            text.parse().map_err(|_| Problem::new(&**key, &**text, "expected a whole number"))?;
+        sizes.insert(name.to_owned(), value);
+    }
+    Ok(sizes)
 }
 
 #[cfg(test)]

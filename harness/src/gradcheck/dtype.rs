@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Deserialize;
 use splatcheck_emulator::FloatType;
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::container::{Container, Part, RawEntry};
 use splatcheck_workloads::floats;
 
 /// What an array is made of.
@@ -143,6 +145,84 @@ impl Whole {
             }
             Self::U8 => bytes.iter().map(|&byte| byte.into()).collect(),
         }
+    }
+}
+
+/// Most words of an array, and of all.
+pub(super) const MOST_WORDS: usize = 1 << 26;
+
+/// What the key of a size begins with in a file's metadata.
+pub(super) const SIZE: &str = "size.";
+
+/// The numbers of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Floats, all of which their type holds.
+    Floats(FloatType, Vec<f32>),
+    /// Whole numbers, all of which their type holds.
+    Whole(Whole, Vec<i64>),
+}
+
+impl Values {
+    /// Its bytes, little endian.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Floats(float, all) => floats::bytes_of(*float, all),
+            Self::Whole(whole, all) => whole.bytes_of(all),
+        }
+    }
+
+    /// Floats, each the nearest that the type holds.
+    pub(super) fn floats(float: FloatType, all: Vec<f32>) -> Self {
+        Self::Floats(float, all.into_iter().map(|x| floats::rounded(float, x)).collect())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Floats(_, all) => all.len(),
+            Self::Whole(_, all) => all.len(),
+        }
+    }
+
+    /// What they are.
+    pub(super) fn dtype(&self) -> Dtype {
+        match self {
+            Self::Floats(floats, _) => Dtype::Float(*floats),
+            Self::Whole(whole, _) => Dtype::Whole(*whole),
+        }
+    }
+
+    /// As an array of a file.
+    pub(super) fn part(&self, name: String, shape: Vec<usize>) -> Box<dyn Part> {
+        let dtype = match self {
+            Self::Floats(floats, _) => stored_as(*floats),
+            Self::Whole(whole, _) => whole.stored(),
+        };
+        Box::new(RawEntry { name, dtype, shape, bytes: self.bytes() })
+    }
+
+    /// The numbers of a file's array, which has this type and shape.
+    pub(super) fn read(
+        container: &Container<'_>,
+        (name, dtype): (&str, Dtype),
+        shape: &[usize],
+    ) -> Result<Self, Problem> {
+        let expected: Vec<_> = shape.iter().copied().map(Some).collect();
+        Ok(match dtype {
+            Dtype::Float(FloatType::F32) => {
+                let all = container.need_tensor(name)?.numbers(&expected)?;
+                Self::Floats(FloatType::F32, all)
+            }
+            Dtype::Float(float) => {
+                let bytes = container.need(name, stored_as(float))?.bytes(&expected)?;
+                Self::Floats(float, floats::numbers_of(float, bytes))
+            }
+            Dtype::Whole(whole) => {
+                let bytes = container.need(name, whole.stored())?.bytes(&expected)?;
+                Self::Whole(whole, whole.numbers_of(bytes))
+            }
+        })
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use splatcheck_judge::io::Problem;
-use splatcheck_judge::io::container::{self, Container};
+use splatcheck_judge::io::container;
 use splatcheck_judge::io::error::quoted;
-use splatcheck_workloads::layout::Expression;
 
-use super::draw::{Case, CaseProblem, SIZE, Values};
+use super::draw::{Case, CaseProblem, sizes_of_metadata, sizes_of_shapes};
+use super::dtype::Values;
 use super::manifest::{Manifest, Size};
 use super::npz;
 
@@ -61,26 +61,6 @@ fn of<'m>((_, gradient): (&'m str, &'m str)) -> &'m str {
     gradient
 }
 
-/// The sizes that stand alone in the shape of an array which is there.
-pub(super) fn sizes_of_shapes(
-    manifest: &Manifest,
-    container: &Container<'_>,
-) -> BTreeMap<String, i64> {
-    let inputs = manifest.inputs.iter().map(|(name, input)| (name.as_str(), &input.shape));
-    let given = manifest.given().map(|(of, name)| (name, &manifest.outputs[of].shape));
-    let mut sizes = BTreeMap::new();
-    for (name, sides) in inputs.chain(given) {
-        let Some(tensor) = container.tensors.get(name) else { continue };
-        for (side, &length) in sides.iter().zip(&tensor.shape) {
-            let (Expression::Symbol(size), Ok(length)) = (side, i64::try_from(length)) else {
-                continue;
-            };
-            sizes.entry(size.clone()).or_insert(length);
-        }
-    }
-    sizes
-}
-
 /// Whether a size is drawn or swept, so that somebody may say what it is.
 fn check_size(manifest: &Manifest, name: &str) -> Result<(), Problem> {
     let is_drawn = |size: &Size| matches!(size, Size::Range { .. });
@@ -94,20 +74,6 @@ fn check_size(manifest: &Manifest, name: &str) -> Result<(), Problem> {
         false => format!("expected one of {drawn}"),
     };
     Err(Problem::new(quoted(name), "no size that is drawn", advice))
-}
-
-/// The sizes that the metadata says.
-pub(super) fn sizes_of_metadata(
-    container: &Container<'_>,
-) -> Result<BTreeMap<String, i64>, Problem> {
-    let mut sizes = BTreeMap::new();
-    for (key, text) in &container.metadata {
-        let Some(name) = key.strip_prefix(SIZE) else { continue };
-        let value =
-            text.parse().map_err(|_| Problem::new(&**key, &**text, "expected a whole number"))?;
-        sizes.insert(name.to_owned(), value);
-    }
-    Ok(sizes)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use splatcheck_judge::attribution::{Element, Explained, Parts, WrongArray, expla
 use splatcheck_judge::io::container::Entry;
 use splatcheck_judge::words::count;
 
-use super::draw::{Case, CaseProblem, Values};
-use super::dtype::Dtype;
+use super::draw::{Case, CaseProblem};
+use super::dtype::{Dtype, Values};
 use super::launch::{Arrays, Traffic};
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};

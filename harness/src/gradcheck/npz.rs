@@ -12,8 +12,7 @@ use splatcheck_judge::io::container::{self, Part};
 use splatcheck_judge::io::error::quoted;
 use zip::ZipArchive;
 
-use super::draw::{MOST_WORDS, SIZE, Values};
-use super::dtype::Dtype;
+use super::dtype::{Dtype, MOST_WORDS, SIZE, Values};
 use super::manifest::{Manifest, Size};
 
 const MAGIC: &[u8] = b"\x93NUMPY";

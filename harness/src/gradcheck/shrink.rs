@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::draw::{Array, Case, CaseProblem, Values};
+use super::draw::{Array, Case, CaseProblem};
+use super::dtype::Values;
 use super::manifest::{Manifest, Size};
 
 /// Most cases that are tried.

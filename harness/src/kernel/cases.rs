@@ -1,19 +1,53 @@
 //! What a kernel is checked on: the corpus, cases that are drawn, or one file.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::check::CheckError;
-use super::{KernelRules, Profile};
-use splatcheck_judge::campaign::Item;
-use splatcheck_judge::io::{Unread, source_tree};
+use splatcheck_judge::campaign::{CampaignError, Item};
+use splatcheck_judge::io::{InputError, Unread, source_tree};
 use splatcheck_judge::minimize::shrink;
 use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{AnyCase, Generator, Workload, generator, views};
+use splatcheck_reference::splat::convention::Profile;
 use splatcheck_workloads::fuzz::Draws;
-use splatcheck_workloads::splat::contract::Contract;
+use splatcheck_workloads::splat::contract::{Contract, ContractError, Level};
+use splatcheck_workloads::splat::kernel_rules::KernelRules;
 use splatcheck_workloads::splat::{ColorForms, fitted, has_channels, has_gaussians};
+
+/// Why a kernel could not be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// There is no generator of that name.
+    #[error("there is no generator '{name}': expected one of {known}")]
+    Generator {
+        /// What was asked for.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// Only splats have conventions.
+    #[error("level {0} has no conventions: leave Check::convention out")]
+    Convention(Level),
+    /// A case cannot be read.
+    #[error(transparent)]
+    File(#[from] InputError),
+    /// The level has no formulation, or a case is not for it.
+    #[error(transparent)]
+    Contract(#[from] ContractError),
+    /// A case that cannot be prepared.
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+    /// There is no place for reproducers.
+    #[error("cannot make the folder {folder}: {source}")]
+    Folder {
+        /// Where they were to be.
+        folder: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
 
 /// Where the named cases are, as told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

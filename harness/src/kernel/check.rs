@@ -2,67 +2,37 @@
 
 use std::any::type_name;
 use std::fs;
-use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use splatcheck_gpu::Engine;
 use splatcheck_reference::arithmetic::ExtraRoundings;
+use splatcheck_reference::splat::Formulation;
+use splatcheck_reference::splat::convention::Profile;
 
+pub use super::cases::CheckError;
 use super::cases::{Cases, Corpus, Wanted};
-use super::in_process::InProcess;
+use super::in_process::{InProcess, Kernel};
+use super::inputs::Inputs;
 use super::report::Report;
-use super::{Arithmetic, Formulation, Inputs, Kernel, KernelRules, Profile};
 use splatcheck_judge::campaign::{
     CampaignError, Contender, EngineReport, Finding, Hooks, Item, run as run_campaign,
 };
 use splatcheck_judge::engines::command::{CommandId, Form as _};
 use splatcheck_judge::engines::repeated::{Repeated, Repeats};
-use splatcheck_judge::io::InputError;
+use splatcheck_judge::judge::Arithmetic;
 use splatcheck_judge::report::reproducer;
 use splatcheck_judge::report::reproducer_path;
 use splatcheck_judge::words::folder_name;
 use splatcheck_judge::workload::AnyCase;
-use splatcheck_workloads::splat::contract::{Contract, ContractError, Level};
+use splatcheck_workloads::splat::contract::{Contract, Level};
+use splatcheck_workloads::splat::kernel_rules::KernelRules;
 
 /// How often every run is made where nothing else is said: equal bits are demanded.
 const RUNS: u32 = 2;
 
 /// What its reproducers were found by.
 const FOUND_BY: &str = "rust";
-
-/// Why a kernel could not be checked.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// There is no generator of that name.
-    #[error("there is no generator '{name}': expected one of {known}")]
-    Generator {
-        /// What was asked for.
-        name: String,
-        /// The names that there are.
-        known: String,
-    },
-    /// Only splats have conventions.
-    #[error("level {0} has no conventions: leave Check::convention out")]
-    Convention(Level),
-    /// A case cannot be read.
-    #[error(transparent)]
-    File(#[from] InputError),
-    /// The level has no formulation, or a case is not for it.
-    #[error(transparent)]
-    Contract(#[from] ContractError),
-    /// A case that cannot be prepared.
-    #[error(transparent)]
-    Campaign(#[from] CampaignError),
-    /// There is no place for reproducers.
-    #[error("cannot make the folder {folder}: {source}")]
-    Folder {
-        /// Where they were to be.
-        folder: String,
-        /// Why not.
-        source: io::Error,
-    },
-}
 
 /// The check of a kernel: what it promises and what it is run on. [`Self::assert`] or [`Self::run`] carry
 /// it out.

@@ -2,15 +2,40 @@
 //! the judge.
 
 use std::any::Any;
+use std::error::Error;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, Work};
 
-use super::{BoxError, Inputs, Kernel};
+use super::inputs::Inputs;
 use splatcheck_judge::engines::command::{LeftOut, info_of};
 use splatcheck_judge::judge::Arithmetic;
+
+/// Why a kernel gave no result, in its own words.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A kernel that reads `I`. Functions and closures `Fn(&I) -> Result<O, BoxError>` are kernels, where `O` is
+/// `I::Outputs` or becomes that: at level raster gradients alone do.
+pub trait Kernel<I: Inputs>: Send {
+    /// Computes the outputs; see the fields of both types for shapes and units.
+    ///
+    /// # Errors
+    /// The kernel's own; each is a finding.
+    fn run(&mut self, inputs: &I) -> Result<I::Outputs, BoxError>;
+}
+
+impl<I, O, F> Kernel<I> for F
+where
+    I: Inputs,
+    O: Into<I::Outputs>,
+    F: FnMut(&I) -> Result<O, BoxError> + Send,
+{
+    fn run(&mut self, inputs: &I) -> Result<I::Outputs, BoxError> {
+        Ok(self(inputs)?.into())
+    }
+}
 
 /// A function in Rust as an engine.
 pub(super) struct InProcess<I, K> {

@@ -8,7 +8,8 @@ use splatcheck_gpu::{
 use splatcheck_reference::splat::{Colors, Convention, Scene};
 
 use splatcheck_judge::io::Problem;
-use splatcheck_workloads::splat::contract::{Level, raster_arrays};
+use splatcheck_workloads::splat::contract::Level;
+use splatcheck_workloads::splat::contract::files::raster_arrays;
 use splatcheck_workloads::splat::expectation::IMAGE;
 use splatcheck_workloads::splat::files::case_file;
 use splatcheck_workloads::splat::whole::case_bytes;

@@ -5,10 +5,7 @@ use splatcheck_gpu::Tensors;
 use splatcheck_workloads::layout::{Expression, Symbols};
 
 use super::types::{Contents, Fill, Number, PER_TILE};
-use super::values::{ValueError, count, number_bytes, whole};
-
-/// The largest array that a manifest may ask for, bytes.
-pub(super) const LARGEST: u64 = 1 << 30;
+use super::values::{LARGEST, ValueError, count, number_bytes, whole};
 
 /// Bytes of an array.
 pub(super) fn byte_size(contents: &Contents, symbols: &Symbols) -> Result<usize, ValueError> {

@@ -4,12 +4,14 @@
 use splatcheck_gpu::{Data, Dtype, EngineError, ShapeError, Tensors};
 use splatcheck_reference::splat::Formulation;
 
-use super::contents::LARGEST;
 use super::views::Views;
 use crate::manifest::types::{Manifest, Number};
 use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, KernelKind, Symbols, Tensor,
 };
+
+/// The largest array that a manifest may ask for, bytes.
+pub(super) const LARGEST: u64 = 1 << 30;
 
 impl Manifest {
     /// What names stand for on a case with these inputs, or without a case, where there are none.

@@ -8,7 +8,7 @@
 //! bounds, and the largest error says by how much these would have to be sharper. The score is the
 //! share of those that are not equivalent that were killed ([`report`]).
 //!
-//! A kernel of a user's own is a [`Subject`] as well as the artifacts are.
+//! A kernel of a user's own is a [`Subject`](subject::Subject) as well as the artifacts are.
 
 mod case_set;
 pub mod equivalent;
@@ -17,10 +17,9 @@ mod probe;
 pub mod report;
 pub mod run_mutants;
 pub mod sample;
-mod subject;
+pub mod subject;
 
 pub use own::{Own, OwnProgram, SeveralLaunches};
-pub use subject::{Subject, subjects};
 
 use super::Catch;
 use serde::Serialize;
@@ -88,6 +87,9 @@ pub enum GeneratedError {
     Engine(#[from] EngineError),
 }
 
+/// What is said of a mutant that is proved to do what the original does.
+pub const PROVED: &str = "proved: whatever the launch, nothing that matters differs";
+
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "outcome")]
@@ -148,7 +150,7 @@ impl Serialize for Source {
 /// One mutant, and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Record {
-    /// The kernel: see [`Subject::name`].
+    /// The kernel: see [`Subject::name`](subject::Subject::name).
     pub kernel: String,
     /// The line of its PTX.
     pub line: u32,
@@ -190,7 +192,7 @@ impl Record {
 
     /// Whether it is proved to do what the original does.
     fn is_proved(&self) -> bool {
-        self.equivalent.as_deref() == Some(equivalent::PROVED)
+        self.equivalent.as_deref() == Some(PROVED)
     }
 }
 

@@ -10,7 +10,7 @@ use splatcheck_emulator::Schedule;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_judge::engines::drivers::EMULATOR;
+use splatcheck_judge::engines::EMULATOR;
 use splatcheck_judge::engines::{Found, Program};
 use splatcheck_judge::interrupt;
 use splatcheck_judge::io::Unread;

@@ -16,7 +16,7 @@ use serde::Serialize;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::Setting;
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_judge::engines::drivers::EMULATOR;
+use splatcheck_judge::engines::EMULATOR;
 use splatcheck_judge::interrupt::{is_asked, until_interrupted};
 use splatcheck_judge::io::Unread;
 use std::collections::BTreeSet;

@@ -2,10 +2,57 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::NvccError;
+/// Why there is no PTX.
+#[derive(Debug, thiserror::Error)]
+pub enum NvccError {
+    /// No compiler in any of the places.
+    #[error(
+        "no nvcc was found ({looked}). Either run 'splatcheck setup nvcc', which fetches NVIDIA's compiler from \
+         PyPI, or install the CUDA Toolkit and name its compiler with --nvcc FILE"
+    )]
+    Missing {
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// It cannot be started.
+    #[error("cannot start {}: {source}", program.display())]
+    Start {
+        /// The compiler.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It refuses the file.
+    #[error("{} does not compile {}: {said}{hint}", program.display(), file.display())]
+    Refused {
+        /// The compiler.
+        program: PathBuf,
+        /// The source.
+        file: PathBuf,
+        /// Its first errors.
+        said: String,
+        /// What may help.
+        hint: String,
+    },
+    /// A folder or a file of ours.
+    #[error("{what}: {source}")]
+    File {
+        /// What was being done.
+        what: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The compiler was to be fetched, and was not.
+    #[error("{0}")]
+    Fetch(String),
+}
+
+/// Characters of nvcc's words that are shown.
+pub(super) const SHOWN: usize = 2000;
 
 /// The compiler's file.
 const NVCC: &str = if cfg!(windows) { "nvcc.exe" } else { "nvcc" };
@@ -106,6 +153,21 @@ pub(super) fn pythons() -> Vec<OsString> {
         Path::new(&folder).join(program).into_os_string()
     });
     own.into_iter().chain(["python3".into(), "python".into()]).collect()
+}
+
+/// The lines of an answer that name errors, or all where none does.
+pub(super) fn errors(text: &str) -> String {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_error = |line: &&str| {
+        let line = line.to_lowercase();
+        line.contains("error") || line.contains("fatal")
+    };
+    let some = lines().any(|line| is_error(&line));
+    let kept: Vec<&str> = lines().filter(|line| !some || is_error(line)).collect();
+    match kept.is_empty() {
+        true => "it says nothing".to_owned(),
+        false => kept.join("; ").chars().take(SHOWN).collect(),
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::NvccError;
-use super::find::{cached, pythons, whole};
+use super::find::{NvccError, cached, errors, pythons, whole};
 
 /// The compiler, and what it needs to make PTX, in versions that go together.
 const WANTED: [&str; 5] = [
@@ -101,7 +100,7 @@ impl Installer {
         if output.status.success() {
             return Ok(());
         }
-        let said = super::errors(&String::from_utf8_lossy(&output.stderr));
+        let said = errors(&String::from_utf8_lossy(&output.stderr));
         Err(NvccError::Fetch(format!("{} cannot fetch it: {said}", self.name)))
     }
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{Data, Engine, Reduction, Setting, Tensors, Work};
-use splatcheck_judge::engines::drivers::{CUDA, ENGINE};
+use splatcheck_judge::engines::{CUDA, ENGINE};
 use splatcheck_judge::engines::{EngineProcess, EngineSpec, Identity, Limits, Program};
 use tempfile::TempDir;
 

@@ -21,7 +21,5 @@ mod steps;
 mod text;
 mod workload;
 
+pub use fields::NAME;
 pub use workload::Grids;
-
-/// The workload's name in files.
-pub const NAME: &str = splatcheck_gpu::stages::grid::NAME;

@@ -31,7 +31,8 @@ pub mod views;
 pub mod whole;
 mod workload;
 
+pub use case::splat_case;
 pub use fitted::fitted;
 pub use judged::takes_all_cameras;
 pub(crate) use scene_arrays::{scene_arrays, scene_symbols};
-pub use workload::{ColorForms, Splat, has_channels, has_gaussians, splat_case};
+pub use workload::{ColorForms, Splat, has_channels, has_gaussians};

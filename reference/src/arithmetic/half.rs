@@ -5,8 +5,8 @@
 //! 4.3.1; Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, theorem 2.2). From a number on,
 //! halfway between the largest and the next that would follow, it becomes infinite: there nothing is known.
 
-use crate::arithmetic::sum::MIN_NORMAL;
-use crate::arithmetic::{ArithmeticModel, ElementBound};
+use super::model::ArithmeticModel;
+use super::sum::{ElementBound, MIN_NORMAL};
 
 /// A format of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]

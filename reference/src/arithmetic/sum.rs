@@ -9,7 +9,9 @@
 //! Only additions of two nonzero numbers round, so d <= m - 1 for m terms, whatever the grouping.
 //! Flushing adds at most one smallest normal number for each operand and result of an addition.
 
-use crate::arithmetic::{ArithmeticModel, Bounded, Model, Scalar};
+use super::bounded::Bounded;
+use super::model::{ArithmeticModel, Model};
+use super::numbers::Scalar;
 
 /// One ulp of a normal f32 x is at most `ULP` |x|.
 const ULP: f64 = 1.0 / 8_388_608.0;

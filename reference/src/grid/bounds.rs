@@ -20,43 +20,15 @@ mod possible;
 use super::cell::{Cell, skewed};
 use super::encoding::Encoding;
 use super::stages::{
-    Input, PART, by_level, check_gradients, check_table, corner_rows, is_outside, points, with_size,
+    Input, PART, by_level, check_gradients, check_table, corner_rows, points, with_size,
 };
 use super::table::{Grid, Level, MOST_FEATURES};
 use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, Model, Scalar, Tristate};
-use possible::possible_cells;
+pub use possible::Undecided;
+use possible::{Seen, see};
 use rayon::prelude::*;
 
 pub use keys::{Keys, keys};
-
-/// How many comparisons were followed more than one way, over all points and levels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Undecided {
-    /// Whether a coordinate lies in one cell or the next, or at the vertex between them.
-    pub floors: u64,
-    /// Which of two fractions is the larger, of a simplex.
-    pub orders: u64,
-    /// Whether a point is outside.
-    pub outside: u64,
-    /// Points without a cell, of which nothing is known.
-    pub lost: u64,
-}
-
-impl Undecided {
-    fn add(&mut self, other: &Self) {
-        self.floors += other.floors;
-        self.orders += other.orders;
-        self.outside += other.outside;
-        self.lost += other.lost;
-    }
-
-    /// The counts by name.
-    #[must_use]
-    pub fn named(&self) -> [(&'static str, u64); 4] {
-        let Self { floors, orders, outside, lost } = *self;
-        [("floors", floors), ("orders", orders), ("outside", outside), ("lost points", lost)]
-    }
-}
 
 /// Bounds of the numbers of one lane each.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,36 +125,6 @@ impl Sum {
         let radius = self.element.tolerance(depth, self.terms, &registers);
         Bounded::new(self.element.value, radius)
     }
-}
-
-/// A point on a level as a stage sees it.
-struct Seen<M, const D: usize> {
-    /// The possible cells; `None` where nothing is known.
-    cells: Option<Vec<Cell<Bounded<M>, D>>>,
-    /// Whether the encoding leaves the point out; never certainly.
-    outside: Tristate,
-    /// Whether the f64 oracle leaves it out.
-    value_outside: bool,
-}
-
-/// `None` for a point that is certainly outside.
-fn see<M: Model, const D: usize>(
-    position: [f32; D],
-    level: &Level,
-    encoding: &Encoding,
-    undecided: &mut Undecided,
-) -> Option<Seen<M, D>> {
-    let exact = position.map(f64::from);
-    let position = position.map(Bounded::<M>::from_f32);
-    let outside = is_outside(encoding, &position);
-    if outside == Tristate::Always {
-        return None;
-    }
-    undecided.outside += u64::from(outside == Tristate::Undecided);
-    let cells = possible_cells(position, level, encoding, undecided);
-    undecided.lost += u64::from(cells.is_none());
-    let value_outside = is_outside(encoding, &exact) == Tristate::Always;
-    Some(Seen { cells, outside, value_outside })
 }
 
 impl<M: Model, const D: usize> Seen<M, D> {

@@ -61,7 +61,8 @@ pub(super) fn floor(x: f64) -> Option<i64> {
     // Not f64::floor, which is a call where the processor's instruction set may be the oldest.
     let toward_zero = x as i64;
     let known = (-2_147_483_648.0..2_147_483_648.0).contains(&x);
-    known.then_some(toward_zero - i64::from(toward_zero as f64 > x))
+    // Not computed of others: the least integer has none below it.
+    known.then(|| toward_zero - i64::from(toward_zero as f64 > x))
 }
 
 /// The sides that the arithmetic's own value has. The right one is the left one at a vertex, where

@@ -6,8 +6,8 @@
 //! scale is a whole number, and one ulp of exp2 makes r one larger. So a table that a program has
 //! computed is judged here, and data everywhere else.
 
-use super::table::{Grid, GridError};
-use super::{DenseStride, Encoding, EntriesRule, ScaleRule};
+use super::encoding::DenseStride;
+use super::profile::{EntriesRule, ScaleRule};
 use crate::arithmetic::{Arith, Bounded, Model, Scalar};
 use std::f64::consts::LN_2;
 
@@ -83,7 +83,7 @@ fn grown(growth: &Growth, level: u8) -> f64 {
 }
 
 /// The scale of a level over the reals.
-fn scale(growth: &Growth, level: u8) -> f64 {
+pub(super) fn scale(growth: &Growth, level: u8) -> f64 {
     match growth.scale_rule {
         ScaleRule::MinusOne => grown(growth, level) - 1.0,
         ScaleRule::Floor => grown(growth, level).floor(),
@@ -91,7 +91,7 @@ fn scale(growth: &Growth, level: u8) -> f64 {
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-fn resolution(scale: f64) -> u64 {
+pub(super) fn resolution(scale: f64) -> u64 {
     (scale.ceil().max(0.0) as u64).saturating_add(1)
 }
 
@@ -199,30 +199,4 @@ pub fn levels<M: Model>(growth: &Growth) -> Vec<LevelBounds<M>> {
         LevelBounds { scale, resolution: resolution(scale.value()), resolutions }
     };
     (0..growth.levels).map(one).collect()
-}
-
-impl Grid {
-    /// The encoding with the level table that the mathematics makes: the scales are the f32 nearest to
-    /// it, a level has the entries that [`Growth::entries`] says.
-    ///
-    /// # Errors
-    /// [`GridError`], as for any table: for no level, no entry, or a ratio that is no number.
-    pub fn grown(
-        encoding: Encoding,
-        sizes: [usize; 2],
-        growth: &Growth,
-    ) -> Result<Self, GridError> {
-        let (mut scales, mut resolutions, mut offsets) = (Vec::new(), Vec::new(), vec![0_u32]);
-        for level in 0..growth.levels {
-            let exact = scale(growth, level);
-            let vertices = u32::try_from(resolution(exact)).unwrap_or(u32::MAX);
-            #[expect(clippy::cast_possible_truncation, reason = "a level table is in f32")]
-            scales.push(exact as f32);
-            resolutions.push(vertices);
-            let entries = growth.entries(encoding.dense_stride, sizes, vertices);
-            // Beyond 2^32 entries the next level would begin where this one does, and is refused.
-            offsets.push(offsets[offsets.len() - 1].saturating_add(entries));
-        }
-        Self::new(encoding, sizes, &scales, &resolutions, &offsets)
-    }
 }

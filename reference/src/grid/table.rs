@@ -3,7 +3,7 @@
 use super::encoding::{
     Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, RightCorner, Skew,
 };
-use super::levels::ComputedScales;
+use super::levels::{ComputedScales, Growth, resolution, scale};
 use crate::arithmetic::Model;
 use std::array::from_fn;
 use std::borrow::Cow;
@@ -385,4 +385,30 @@ fn check(encoding: &Encoding) -> Result<(), GridError> {
         return contradiction(Crowded::FIELD, encoding.crowded.name(), reason);
     }
     Ok(())
+}
+
+impl Grid {
+    /// The encoding with the level table that the mathematics makes: the scales are the f32 nearest to
+    /// it, a level has the entries that [`Growth::entries`] says.
+    ///
+    /// # Errors
+    /// [`GridError`], as for any table: for no level, no entry, or a ratio that is no number.
+    pub fn grown(
+        encoding: Encoding,
+        sizes: [usize; 2],
+        growth: &Growth,
+    ) -> Result<Self, GridError> {
+        let (mut scales, mut resolutions, mut offsets) = (Vec::new(), Vec::new(), vec![0_u32]);
+        for level in 0..growth.levels {
+            let exact = scale(growth, level);
+            let vertices = u32::try_from(resolution(exact)).unwrap_or(u32::MAX);
+            #[expect(clippy::cast_possible_truncation, reason = "a level table is in f32")]
+            scales.push(exact as f32);
+            resolutions.push(vertices);
+            let entries = growth.entries(encoding.dense_stride, sizes, vertices);
+            // Beyond 2^32 entries the next level would begin where this one does, and is refused.
+            offsets.push(offsets[offsets.len() - 1].saturating_add(entries));
+        }
+        Self::new(encoding, sizes, &scales, &resolutions, &offsets)
+    }
 }

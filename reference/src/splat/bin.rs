@@ -4,8 +4,9 @@
 
 use crate::arithmetic::Scalar;
 use crate::splat::convention::{Convention, Extent};
-use crate::splat::project::Projection;
-use crate::splat::view::TileLists;
+use crate::splat::project::{CameraParams, Projection, project_one, write_color};
+use crate::splat::scene::Gaussians;
+use crate::splat::view::{Splats, TileLists};
 use rayon::prelude::*;
 
 /// Half-size in pixels of the rectangle in which a Gaussian is listed, before it is rounded up to
@@ -118,6 +119,39 @@ impl Listing {
         // Visible depths are positive, so their bits order as they do.
         Self { depth: depth.to_bits(), rectangle: rectangle(p, convention, tiles) }
     }
+}
+
+/// Gaussians that one thread projects together.
+const PART: usize = 256;
+
+/// Projects every Gaussian for one camera: the rasterization's inputs, and where each Gaussian is
+/// listed. Culled ones hold zeros and are listed nowhere.
+pub(crate) fn project<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &CameraParams<S>,
+    convention: &Convention,
+    tiles: [u32; 2],
+) -> (Splats<S>, Vec<Option<Listing>>) {
+    let (n, channels) = (gaussians.len(), gaussians.colors.channels());
+    let mut splats = Splats::zeros(n, channels);
+    let mut listings = vec![None; n];
+    let eye = lens.eye();
+    (splats.means2d.par_chunks_mut(PART))
+        .zip(splats.conics.par_chunks_mut(PART))
+        .zip(splats.opacities.par_chunks_mut(PART))
+        .zip(splats.colors.par_chunks_mut(PART * channels))
+        .zip(listings.par_chunks_mut(PART))
+        .enumerate()
+        .for_each(|(part, ((((means2d, conics), opacities), colors), listings))| {
+            for (i, color) in colors.chunks_exact_mut(channels).enumerate() {
+                let id = part * PART + i;
+                let Some(p) = project_one(gaussians, id, lens, convention) else { continue };
+                (means2d[i], conics[i], opacities[i]) = (p.mean2d, p.conic, p.opacity);
+                write_color(gaussians, id, eye, color);
+                listings[i] = Some(Listing::new(&p, convention, tiles));
+            }
+        });
+    (splats, listings)
 }
 
 /// Lists every visible Gaussian in the tiles of its rectangle; `tiles` is their number in x and y.

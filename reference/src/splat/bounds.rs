@@ -18,8 +18,8 @@ mod backward_lanes;
 mod backward_paths;
 mod bin;
 mod counting;
-mod forward;
 mod forward_lanes;
+mod forward_paths;
 mod forward_subsets;
 mod image;
 mod lanes;
@@ -36,7 +36,7 @@ mod unordered;
 
 pub use alpha::MAX_PATHS;
 pub use backward::{GradientBounds, backward, backward_as};
-pub use forward::{RasterBounds, forward};
+pub use forward_lanes::{RasterBounds, forward};
 pub use pair::{PairBounds, pair};
 pub use pipeline::{PipelineBounds, pipeline};
 pub use project::{

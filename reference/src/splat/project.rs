@@ -19,7 +19,6 @@ pub(crate) mod on_image;
 mod spread;
 
 use crate::arithmetic::{Arith, EvaluationOrders, Scalar, Tristate, rounded};
-use crate::splat::bin::Listing;
 use crate::splat::convention::{Convention, FovClampGradient, NearRule};
 use crate::splat::linear::{M3, V3, add, dot, dot_again, each, mul_vec, rows_mul, scale};
 use crate::splat::pair::one_term;
@@ -28,7 +27,6 @@ use crate::splat::sh;
 use crate::splat::view::Splats;
 pub use lens::CameraParams;
 pub(crate) use lens::Eye;
-pub use on_image::{OnImage, project_on_image};
 use rayon::prelude::*;
 pub(crate) use spread::{Spread, product};
 
@@ -366,39 +364,6 @@ pub(crate) fn splats<S: Scalar>(
         write_color(gaussians, id, eye, color);
     }
     splats
-}
-
-/// Gaussians that one thread projects together.
-const PART: usize = 256;
-
-/// Projects every Gaussian for one camera: the rasterization's inputs, and where each Gaussian is
-/// listed. Culled ones hold zeros and are listed nowhere.
-pub(crate) fn project<S: Scalar>(
-    gaussians: &Gaussians<S>,
-    lens: &CameraParams<S>,
-    convention: &Convention,
-    tiles: [u32; 2],
-) -> (Splats<S>, Vec<Option<Listing>>) {
-    let (n, channels) = (gaussians.len(), gaussians.colors.channels());
-    let mut splats = Splats::zeros(n, channels);
-    let mut listings = vec![None; n];
-    let eye = lens.eye();
-    (splats.means2d.par_chunks_mut(PART))
-        .zip(splats.conics.par_chunks_mut(PART))
-        .zip(splats.opacities.par_chunks_mut(PART))
-        .zip(splats.colors.par_chunks_mut(PART * channels))
-        .zip(listings.par_chunks_mut(PART))
-        .enumerate()
-        .for_each(|(part, ((((means2d, conics), opacities), colors), listings))| {
-            for (i, color) in colors.chunks_exact_mut(channels).enumerate() {
-                let id = part * PART + i;
-                let Some(p) = project_one(gaussians, id, lens, convention) else { continue };
-                (means2d[i], conics[i], opacities[i]) = (p.mean2d, p.conic, p.opacity);
-                write_color(gaussians, id, eye, color);
-                listings[i] = Some(Listing::new(&p, convention, tiles));
-            }
-        });
-    (splats, listings)
 }
 
 /// The colour of one Gaussian as it is seen: given directly, or max(0, harmonics + 0.5).

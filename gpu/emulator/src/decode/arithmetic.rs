@@ -6,7 +6,7 @@ use super::super::ir::{
     WordTernary, WordUnary,
 };
 use super::super::parse::{Class, Parsed};
-use super::narrow::narrow_type;
+use super::narrow::{COMPARISONS, narrow_type};
 use super::operands::{Decoded, Decoder};
 
 pub(super) const ROUNDINGS: [(&str, Rounding); 4] = [
@@ -14,23 +14,6 @@ pub(super) const ROUNDINGS: [(&str, Rounding); 4] = [
     ("rz", Rounding::Zero),
     ("rm", Rounding::Down),
     ("rp", Rounding::Up),
-];
-
-pub(super) const COMPARISONS: [(&str, Comparison); 14] = [
-    ("eq", Comparison::Eq),
-    ("ne", Comparison::Ne),
-    ("lt", Comparison::Lt),
-    ("le", Comparison::Le),
-    ("gt", Comparison::Gt),
-    ("ge", Comparison::Ge),
-    ("equ", Comparison::Equ),
-    ("neu", Comparison::Neu),
-    ("ltu", Comparison::Ltu),
-    ("leu", Comparison::Leu),
-    ("gtu", Comparison::Gtu),
-    ("geu", Comparison::Geu),
-    ("num", Comparison::Num),
-    ("nan", Comparison::Nan),
 ];
 
 /// Unsigned names of ordered comparisons.

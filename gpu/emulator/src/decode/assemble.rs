@@ -5,7 +5,7 @@
 //! does the same, and lanes that part inside a function need no stack of return addresses. Functions
 //! that are called one after the other share their registers and memory, as on a stack.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::super::ir::{
     Control, Instruction, InstructionClass, Memory, Op, Predicate, RareControl, RareMemory, Space,
@@ -13,9 +13,10 @@ use super::super::ir::{
 use super::super::parse::{
     Function, FunctionKind, Operand, Parsed, Problem, RegisterCounts, Source, Statement, Variable,
 };
-use super::Symbols;
 use super::operands::{Decoder, Pool, Scope, Symbol};
 use super::unread::discard_unread;
+
+pub(super) type Symbols<'a> = HashMap<&'a str, Symbol>;
 
 /// Instructions of a kernel and the functions in it, at most.
 const MAX_CODE: u64 = 1 << 20;

@@ -1,13 +1,30 @@
 //! f16 and bf16: arithmetic, comparisons, and two f32 rounded to the halves of a word.
 
 use super::super::ir::{
-    Arithmetic, File, Narrow, NarrowClamp, NarrowFormat, NarrowOp, RareOp, Rounding,
+    Arithmetic, Comparison, File, Narrow, NarrowClamp, NarrowFormat, NarrowOp, RareOp, Rounding,
 };
 use super::super::parse::Parsed;
-use super::arithmetic::COMPARISONS;
 use super::operands::Decoder;
 
 use File::Word;
+
+/// Comparisons by name.
+pub(super) const COMPARISONS: [(&str, Comparison); 14] = [
+    ("eq", Comparison::Eq),
+    ("ne", Comparison::Ne),
+    ("lt", Comparison::Lt),
+    ("le", Comparison::Le),
+    ("gt", Comparison::Gt),
+    ("ge", Comparison::Ge),
+    ("equ", Comparison::Equ),
+    ("neu", Comparison::Neu),
+    ("ltu", Comparison::Ltu),
+    ("leu", Comparison::Leu),
+    ("gtu", Comparison::Gtu),
+    ("geu", Comparison::Geu),
+    ("num", Comparison::Num),
+    ("nan", Comparison::Nan),
+];
 
 /// A type of floats of 16 bits, and whether a word holds two of them.
 pub(super) fn narrow_type(kind: &str) -> Option<(NarrowFormat, bool)> {

@@ -6,8 +6,7 @@ use super::super::ir::{
     Wave,
 };
 use super::super::parse::{Class, Operand, Parsed};
-use super::arithmetic::COMPARISONS;
-use super::narrow::narrow_type;
+use super::narrow::{COMPARISONS, narrow_type};
 use super::operands::{Decoded, Decoder};
 
 /// Operand widths, of the destination first.

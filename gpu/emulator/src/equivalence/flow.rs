@@ -12,24 +12,13 @@ use super::super::ir::{
 use super::compared::{opposite, restricted};
 use super::integers::Integers;
 use super::state::{In, State};
-use super::transfer::{self, Known, Operands, anything};
+use super::transfer::{self, Given, Known, Operands, anything};
 
 /// Visits of a block before its bounds are widened.
 const PATIENCE: u32 = 3;
 
 /// Visits that narrow what was widened.
 const NARROWING: usize = 2;
-
-/// What is taken for granted about a kernel, by places of its code.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Given {
-    /// Bytes of the parameters from an offset on, and what stands there.
-    pub(super) parameters: Vec<(u64, Integers)>,
-    /// `blockIdx` along an axis.
-    pub(super) blocks: Vec<(u8, Integers)>,
-    /// Threads of a block along each axis, at most.
-    pub(super) threads: [u32; 3],
-}
 
 /// What is known of a kernel.
 pub(super) struct Flow<'k> {

@@ -6,8 +6,18 @@ use super::super::ir::{
     Synchronization, Transfer, WordTernary, WordType, WordUnary,
 };
 use super::super::lanes::WARP;
-use super::flow::Given;
 use super::integers::Integers;
+
+/// What is taken for granted about a kernel, by places of its code.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Given {
+    /// Bytes of the parameters from an offset on, and what stands there.
+    pub(super) parameters: Vec<(u64, Integers)>,
+    /// `blockIdx` along an axis.
+    pub(super) blocks: Vec<(u8, Integers)>,
+    /// Threads of a block along each axis, at most.
+    pub(super) threads: [u32; 3],
+}
 
 /// What is known of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use super::super::ir::{
     Arithmetic, B64Unary, Boolean, Compared, File, Instruction, IntegerBinary, Kernel, Op, Place,
     Predicate, Role, Slot, WordTernary, WordUnary,
 };
-use super::flow::{Given, given_by};
+use super::flow::given_by;
 use super::integers::{Integers, mask};
 use super::state::State;
-use super::transfer::{self, Known, Operands, anything};
+use super::transfer::{self, Given, Known, Operands, anything};
 
 /// The number of an expression.
 pub(super) type Id = usize;

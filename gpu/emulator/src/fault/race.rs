@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Space;
+use crate::ir::Space;
 
 /// Two unordered accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! What the option does to `expf` and its like is spread over several instructions, and what remains of
 //! them here is approximate already.
 
-use super::statement::{Body, Statement};
-use super::{Changes, Mutation, MutationKind};
+use super::change::{Changes, Mutation, MutationKind};
+use super::statement::{Body, Statement, joined};
 
 /// Opcodes that round to nearest, with their approximate forms, the one of `--use_fast_math` first.
 const APPROXIMATE: [(&str, &[&str]); 3] = [
@@ -60,7 +60,7 @@ pub(super) fn change_all(all: &mut Vec<Mutation>, body: &Body<'_>) {
 
 fn approximate(statement: &Statement<'_>) -> Option<String> {
     let to = forms(statement).first()?;
-    Some(format!("{}{}", statement.guard_text(), super::joined(to, &statement.operands)))
+    Some(format!("{}{}", statement.guard_text(), joined(to, &statement.operands)))
 }
 
 fn flushing(statement: &Statement<'_>) -> Option<String> {
@@ -69,7 +69,7 @@ fn flushing(statement: &Statement<'_>) -> Option<String> {
         return None;
     }
     let opcode = format!("{rest}.ftz.f32");
-    Some(format!("{}{}", statement.guard_text(), super::joined(&opcode, &statement.operands)))
+    Some(format!("{}{}", statement.guard_text(), joined(&opcode, &statement.operands)))
 }
 
 fn halved(statement: &Statement<'_>) -> Option<String> {

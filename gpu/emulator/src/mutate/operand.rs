@@ -1,8 +1,8 @@
 //! Another register, another constant.
 
+use super::change::{Changes, MutationKind};
 use super::number::{float, float_text, integer, rounded_to_half};
-use super::statement::{Body, Statement};
-use super::{Changes, MutationKind};
+use super::statement::{Body, Statement, joined};
 use crate::mix;
 
 /// A word of an operand: a register or a number, and where it stands.
@@ -70,7 +70,7 @@ fn with_word(
 fn with_operand(statement: &Statement<'_>, number: usize, operand: &str) -> String {
     let mut operands = statement.operands.clone();
     operands[number] = operand;
-    format!("{}{}", statement.guard_text(), super::joined(statement.opcode, &operands))
+    format!("{}{}", statement.guard_text(), joined(statement.opcode, &operands))
 }
 
 /// A register by the one of its type that was written last before, and by any other.

@@ -1,8 +1,8 @@
 //! An operation by its neighbour.
 
+use super::change::{Changes, MutationKind};
 use super::number::float;
 use super::statement::Body;
-use super::{Changes, MutationKind};
 
 /// Parts of opcodes that are exchanged, in both directions, where the mnemonic is one of these.
 const PARTS: [(&[&str], &str, &str); 10] = [

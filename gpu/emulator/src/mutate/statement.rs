@@ -1,6 +1,5 @@
 //! The statements of a kernel as text, and which registers it has written above each.
 
-use super::joined;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -257,4 +256,12 @@ impl<'a> Body<'a> {
 
 fn without_comment(line: &str) -> &str {
     line.split("//").next().unwrap_or_default()
+}
+
+/// `opcode a, b, c;`
+pub(super) fn joined(opcode: &str, operands: &[&str]) -> String {
+    if operands.is_empty() {
+        return format!("{opcode};");
+    }
+    format!("{opcode} {};", operands.join(", "))
 }

@@ -1,7 +1,7 @@
 //! A statement left out, guarded otherwise, or followed by another.
 
-use super::statement::Body;
-use super::{Changes, MutationKind};
+use super::change::{Changes, MutationKind};
+use super::statement::{Body, joined};
 
 /// Adds what is done to a statement as a whole.
 pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>, index: usize) {
@@ -16,7 +16,7 @@ pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>, index: 
 fn guard(changes: &mut Changes<'_, '_, '_>) {
     let statement = changes.statement;
     let Some(guard) = statement.guard else { return };
-    let bare = super::joined(statement.opcode, &statement.operands);
+    let bare = joined(statement.opcode, &statement.operands);
     let other = match guard.strip_prefix("@!") {
         Some(predicate) => format!("@{predicate}"),
         None => guard.replacen('@', "@!", 1),

@@ -4,6 +4,7 @@
 //! the low bits count, and a result is filled up with its sign, or with zeros if its type has none.
 
 use super::super::ir::{Convert, Number, Rounding, Saturation};
+use super::super::lanes::low;
 use super::double::NAN;
 
 /// The result, filled up to 64 bits.
@@ -103,7 +104,7 @@ fn from_float(convert: Convert, value: f64) -> u64 {
             let value = saturated(convert, value);
             let bits = bits_of(value, convert.to, convert.rounding);
             if convert.flush && convert.to == Number::F32 {
-                u64::from(super::super::float::flushed(super::word(bits)))
+                u64::from(super::super::float::flushed(low(bits)))
             } else {
                 bits
             }
@@ -143,8 +144,8 @@ fn format(number: Number) -> (i32, i32) {
 pub(in super::super) fn value_of(number: Number, bits: u64) -> f64 {
     match number {
         Number::F64 | Number::Integer { .. } => f64::from_bits(bits),
-        Number::F32 => f64::from(f32::from_bits(super::word(bits))),
-        Number::Bf16 => f64::from(f32::from_bits(super::word(bits << 16))),
+        Number::F32 => f64::from(f32::from_bits(low(bits))),
+        Number::Bf16 => f64::from(f32::from_bits(low(bits << 16))),
         Number::F16 => {
             let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
             let (exponent, fraction) = (bits >> 10 & 0x1f, (bits & 0x3ff) as f64 / 1024.0);

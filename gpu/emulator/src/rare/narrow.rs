@@ -7,6 +7,7 @@
 //! most 11 bits does not notice (Boldo and Melquiond 2008: two bits more are enough, here are 42).
 
 use super::super::ir::{Comparison, Narrow, NarrowClamp, NarrowFormat, NarrowOp, Number, Rounding};
+use super::super::lanes::low;
 use super::convert::{bits_of, value_of};
 
 const SIGN: u64 = 0x8000;
@@ -38,13 +39,13 @@ pub(super) fn pair(format: NarrowFormat, rounding: Rounding, a: u64, b: u64) -> 
 /// The halves of a word by those of another, each added by itself: what `atom.add.noftz` does.
 pub(crate) fn add_pairs(format: NarrowFormat, old: u32, operand: u32) -> u32 {
     let add = Narrow { op: NarrowOp::Add, format, packed: true, flush: false, clamp: None };
-    super::word(evaluate(add, [u64::from(old), u64::from(operand), 0, 0]))
+    low(evaluate(add, [u64::from(old), u64::from(operand), 0, 0]))
 }
 
 /// One number by another, as they lie in the lower halves.
 pub(crate) fn add_one(format: NarrowFormat, old: u32, operand: u32) -> u32 {
     let add = Narrow { op: NarrowOp::Add, format, packed: false, flush: false, clamp: None };
-    super::word(evaluate(add, [u64::from(old), u64::from(operand), 0, 0]))
+    low(evaluate(add, [u64::from(old), u64::from(operand), 0, 0]))
 }
 
 /// A number as an f32, which is exact.

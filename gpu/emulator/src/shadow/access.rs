@@ -1,6 +1,6 @@
 //! Loads and stores of shadows: they go where the words go.
 
-use super::super::access::View;
+use super::super::delay::View;
 use super::super::ir::{SINK, Space, Transfer};
 use super::super::lanes::{Active, Bits, LANES};
 use super::super::registers::Registers;
@@ -186,17 +186,6 @@ fn over(old: Word, new: Word, byte: usize, width: u8) -> Word {
     };
     halves[byte / 2] = if width == 2 { shadow } else { None };
     Word::of_halves(halves)
-}
-
-/// What is beside a word of which some bytes were stored, with `new` beside the whole of it as the thread saw it: the
-/// other half is what it is by now.
-pub(crate) fn landed(old: Word, new: Word, bytes: u8) -> Word {
-    match (bytes & 0b0011 == 0, bytes & 0b1100 == 0, old.halves(), new.halves()) {
-        (true, _, Some([low, _]), Some([_, high])) | (_, true, Some([_, high]), Some([low, _])) => {
-            Word::of_halves([low, high])
-        }
-        _ => new,
-    }
 }
 
 /// After `st` has put words into memory at once.

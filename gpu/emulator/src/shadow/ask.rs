@@ -2,17 +2,45 @@
 
 use std::collections::BTreeMap;
 
-use super::super::fault::LaunchError;
+use super::super::fault::launch::LaunchError;
 use super::super::ir::Kernel;
 use super::super::lanes::Bits;
-use super::super::memory::{Buffer, DeviceMemory};
-use super::Shadowing;
+use super::super::memory::{Buffer, DeviceMemory, FloatType};
 use super::conventions::Conventions;
-use super::elements::FloatType;
 use super::journal::{Decided, Journal, Lost, Place};
 use super::number::{Shadow, UNRECORDED, Word, depends};
 use super::sweep::Adjoints;
 use super::tape::Makers;
+
+/// How floats are followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shadowing {
+    /// Not at all.
+    #[default]
+    Off,
+    /// Their values and radii.
+    Values,
+    /// Their values, and what they were computed from, for gradients.
+    Tape {
+        /// What the tape of all launches on a memory may take. A launch that needs more ends with
+        /// [`LaunchError::Tape`].
+        bytes: u64,
+    },
+}
+
+impl Shadowing {
+    /// With a tape of at most 1 GiB.
+    pub const TAPE: Self = Self::Tape { bytes: 1 << 30 };
+
+    /// Bytes that its tape may take.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Off | Self::Values => 0,
+            Self::Tape { bytes } => bytes,
+        }
+    }
+}
 
 /// What is known of an element beside its float.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,14 +127,6 @@ pub enum ShadowError {
         /// Numbers given.
         found: usize,
     },
-    /// A value that the float beside it is not the rounding of.
-    #[error("the value {value} of element {element} is not what its float was rounded from")]
-    Value {
-        /// The element.
-        element: usize,
-        /// Its value.
-        value: String,
-    },
     /// The buffer was not named as an input.
     #[error("the buffer is not an input of the tape: name it with differentiate before the launch")]
     NoInput,
@@ -174,25 +194,6 @@ impl DeviceMemory {
         }
     }
 
-    /// Gives the elements of a buffer exact values, of which they are the roundings. Without it they are what their
-    /// floats are.
-    ///
-    /// # Errors
-    /// Not as many values as elements, or a value that is not within half a unit in the last place of its float.
-    pub fn set_exact(&mut self, buffer: Buffer, values: &[f64]) -> Result<(), ShadowError> {
-        let Some(segment) = self.segment_of(buffer) else { return Ok(()) };
-        let elements = segment.elements();
-        if values.len() != elements {
-            return Err(ShadowError::Length { elements, found: values.len() });
-        }
-        for (element, &value) in values.iter().enumerate() {
-            if !segment.put_exact(element, value) {
-                return Err(ShadowError::Value { element, value: value.to_string() });
-            }
-        }
-        Ok(())
-    }
-
     /// A host has made the elements of a buffer from exact ones: each may be half a unit in its last place
     /// from what it stands for.
     pub fn set_rounded(&mut self, buffer: Buffer) {
@@ -201,7 +202,7 @@ impl DeviceMemory {
     }
 
     /// Makes the elements of a buffer inputs of the tape: [`gradient`](Self::gradient) then has their
-    /// derivatives. They keep exact values that they were given before.
+    /// derivatives.
     ///
     /// # Errors
     /// There is no tape: see [`follow`](Self::follow).

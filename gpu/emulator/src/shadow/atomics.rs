@@ -16,10 +16,10 @@ use super::super::registers::Registers;
 use super::bits::Integers;
 use super::cells::{Cells, Terms};
 use super::journal::Journal;
-use super::number::{Shadow, UNRECORDED, Wide, Word, depends, up};
+use super::number::{Shadow, UNIT, UNRECORDED, Wide, Word, depends, up};
 use super::registers::{Beside, Entry, Lanes};
+use super::table::Function;
 use super::table::accuracy::Accuracy;
-use super::table::{Function, UNIT};
 use super::tape::Flags;
 use super::wides::halves;
 

@@ -2,35 +2,14 @@
 //! it.
 
 use super::super::ir::NarrowFormat;
-use super::super::memory::Segment;
+use super::super::memory::{FloatType, Segment};
 use super::super::rare::value_of;
 use super::atomics::narrow_accuracy;
 use super::bits::power_of_two;
 use super::cells::Cells;
 use super::number::{Shadow, Word, up};
 
-/// The type of a buffer's floats.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FloatType {
-    /// 32 bits: `float`.
-    #[default]
-    F32,
-    /// 16 bits, 11 of them for the digits (IEEE 754 binary16): `__half`.
-    F16,
-    /// 16 bits, 8 of them for the digits: `__nv_bfloat16`.
-    Bf16,
-}
-
 impl FloatType {
-    /// Bytes of a number.
-    #[must_use]
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::F16 | Self::Bf16 => 2,
-        }
-    }
-
     /// Its format, if two of them are in a word.
     fn narrow(self) -> Option<NarrowFormat> {
         match self {
@@ -130,17 +109,6 @@ impl Segment {
             shadow.map_or(Word::None, Word::Float)
         };
         cells.set(word, bits, beside);
-    }
-
-    /// Gives an element the exact value that it was rounded from; whether it may have been.
-    pub(super) fn put_exact(&mut self, element: usize, value: f64) -> bool {
-        let own = self.number(element);
-        let distance = (own - value).abs();
-        if !(distance <= self.floats.half_unit(own)) {
-            return false;
-        }
-        self.put(element, Some(Shadow { r: up(distance), ..Shadow::exact(value) }));
-        true
     }
 
     /// An element was rounded from something exact that nobody knows.

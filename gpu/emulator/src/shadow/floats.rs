@@ -4,7 +4,7 @@ use super::super::ir::Slot;
 use super::super::lanes::{Bits, LANES};
 use super::super::registers::Registers;
 use super::conventions::Departure;
-use super::journal::{Journal, Loss};
+use super::journal::{Journal, Loss, Room, rounds};
 use super::number::{Shadow, UNRECORDED, Word, depends, up};
 use super::plan::Operation;
 use super::registers::{Beside, Lanes};
@@ -168,12 +168,6 @@ pub(super) fn number(
     Number { x: y, r, c: up(uncertain), failed: !is_within(y, result, r) }
 }
 
-/// Whether a literal is far above what it is added to, to round it to a whole number: such as 1.5 * 2^23, whose last
-/// place is a half, 1 or 2.
-pub(super) fn rounds(x: f64) -> bool {
-    x.fract() == 0.0 && (4_194_304.0..33_554_432.0).contains(&x.abs())
-}
-
 /// An operand's lanes: those of its entry, or the f32 where it has none.
 #[inline(always)]
 #[expect(clippy::needless_range_loop, reason = "many lanes at once, see `lanes`")]
@@ -220,19 +214,6 @@ fn unrecorded(lanes: &Lanes) -> u32 {
         all |= u32::from(n == UNRECORDED) << lane;
     }
     all
-}
-
-/// Room for what is not in the registers' entries. Kept, since making it takes as long as an operation.
-#[derive(Debug)]
-pub(super) struct Room {
-    pub(super) scratch: [Lanes; 3],
-    out: Box<Lanes>,
-}
-
-impl Default for Room {
-    fn default() -> Self {
-        Self { scratch: [Lanes::NONE; 3], out: Box::new(Lanes::NONE) }
-    }
 }
 
 /// The lanes of each operand, after what is no float in them was made one; of those that are not there

@@ -8,7 +8,6 @@ use pulp::Arch;
 use super::super::ir::Kernel;
 use super::super::lanes::LANES;
 use super::conventions::{Conventions, Departure};
-use super::floats::{Room, rounds};
 use super::literals::Whole;
 use super::number::{Shadow, UNRECORDED, depends};
 use super::plan::Plan;
@@ -81,6 +80,25 @@ struct Code {
     lines: Vec<u32>,
     sources: BTreeMap<u32, String>,
     first: u32,
+}
+
+/// Room for what is not in the registers' entries. Kept, since making it takes as long as an operation.
+#[derive(Debug)]
+pub(super) struct Room {
+    pub(super) scratch: [Lanes; 3],
+    pub(super) out: Box<Lanes>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { scratch: [Lanes::NONE; 3], out: Box::new(Lanes::NONE) }
+    }
+}
+
+/// Whether a literal is far above what it is added to, to round it to a whole number: such as 1.5 * 2^23, whose last
+/// place is a half, 1 or 2.
+pub(super) fn rounds(x: f64) -> bool {
+    x.fract() == 0.0 && (4_194_304.0..33_554_432.0).contains(&x.abs())
 }
 
 /// Everything that is kept.

@@ -1,5 +1,8 @@
 //! What is known of a float beside its bits.
 
+/// 2^-53, the largest relative error of a rounding to f64.
+pub(super) const UNIT: f64 = 1.0 / 9_007_199_254_740_992.0;
+
 /// The number beside a float.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shadow {
@@ -219,6 +222,17 @@ impl Wide {
             }
             _ => Self::Words(words),
         }
+    }
+}
+
+/// What is beside a word of which some bytes were stored, with `new` beside the whole of it as the thread saw it: the
+/// other half is what it is by now.
+pub(crate) fn landed(old: Word, new: Word, bytes: u8) -> Word {
+    match (bytes & 0b0011 == 0, bytes & 0b1100 == 0, old.halves(), new.halves()) {
+        (true, _, Some([low, _]), Some([_, high])) | (_, true, Some([_, high]), Some([low, _])) => {
+            Word::of_halves([low, high])
+        }
+        _ => new,
     }
 }
 

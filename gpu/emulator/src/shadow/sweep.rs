@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::super::lanes::{Bits, LANES};
-use super::number::depends;
+use super::number::{UNIT, depends};
 use super::spare;
-use super::table::{Function, UNIT, doubts, partials};
+use super::table::{Function, doubts, partials};
 use super::tape::{Makers, Parents, Row, Rule, Tape, name};
 
 /// A use of a number: the operand of an instruction.

@@ -22,10 +22,8 @@ mod tests;
 use std::f64::consts::LN_2;
 
 use super::super::float::approximate::{exp2, log2};
+use super::number::UNIT;
 pub(super) use library::Library;
-
-/// 2^-53, the largest relative error of a rounding to f64.
-pub(super) const UNIT: f64 = 1.0 / 9_007_199_254_740_992.0;
 
 /// A function of up to three real numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,12 +188,10 @@ pub(super) const fn own_error(function: Function) -> f64 {
 /// How far a value may be from the real one.
 #[inline(always)]
 pub(super) fn error(function: Function, value: f64) -> f64 {
-    let size = match function {
-        // Its terms are up to 30, and cancel where it is 0.
-        Function::Library(Library::LnGamma) => value.abs().max(32.0),
-        _ => value.abs(),
-    };
-    own_error(function) * size
+    match function {
+        Function::Library(library) => library.error(value),
+        _ => own_error(function) * value.abs(),
+    }
 }
 
 /// Whether `value` was computed from f32 operands without a rounding.

@@ -4,9 +4,9 @@ use super::super::ir::{B64Unary, IntegerBinary};
 use super::bits::Integers;
 use super::floats::{Number, number};
 use super::journal::{Journal, Loss};
-use super::number::{Count, Part, Shadow, Source, Whole, Wide, Word};
+use super::number::{Count, Part, Shadow, Source, UNIT, Whole, Wide, Word};
+use super::table::Function;
 use super::table::accuracy::Accuracy;
-use super::table::{Function, UNIT};
 use super::tape::Flags;
 
 /// 64 bits and what is beside them.

@@ -8,7 +8,7 @@ use splatcheck_emulator::{Buffer, Launch, Module, Observers, run_traced};
 use super::programs::{Program, flushes, on_machine, warp_of};
 use super::{EmulatorEngine, followed, noticed};
 use crate::engine::EngineError;
-use crate::wgsl::lower::{Bound, LowerError, PtxKernel, SourceFile, Target, arguments, lower};
+use crate::wgsl::lower::{LowerError, PtxKernel, SourceFile, Target, arguments, lower};
 use crate::wgsl::program;
 use crate::wgsl::run::{ForeignDispatch, ForeignRun};
 
@@ -61,16 +61,8 @@ impl EmulatorEngine {
             }
         };
         let bound = entry.bindings.as_deref().unwrap_or_default();
-        let buffer = |bound: &Bound| {
-            let mut variables = dispatch.entry.variables.iter().zip(&dispatch.buffers);
-            let is = |(variable, _): &(&program::Variable, &usize)| {
-                (variable.group, variable.binding) == (bound.group, bound.binding)
-            };
-            let number = variables.find(is).map(|(_, &number)| number);
-            let nothing = || failed(dispatch, format!("nothing is bound as '{}'", bound.name));
-            number.map(|number| buffers[number]).ok_or_else(nothing)
-        };
-        let own = bound.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
+        let own = dispatch.bound(bound, buffers);
+        let own = own.map_err(|name| failed(dispatch, format!("nothing is bound as '{name}'")))?;
         let arguments = arguments(bound, &own, &self.memory);
         let (grid, block) = (dispatch.workgroups, entry.block);
         // A dispatch of no workgroups does nothing in WebGPU.

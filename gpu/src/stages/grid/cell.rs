@@ -2,15 +2,16 @@
 //! rows and weights in f32, operation by operation as in `cell.cuh` (docs/src/grid.md has the formulas).
 //! Where roundings decide a cell, the host's decision is one of those that kernels may come to.
 
-use super::MOST_DIMENSIONS;
+use super::shared::MOST_DIMENSIONS;
 use crate::tensor::{TensorError, Tensors};
 
 /// Numbers of an axis each; axes that a position has not got come last.
 type Axes<T> = [T; MOST_DIMENSIONS];
 
-/// Whether a field has the value of this name: see [`super::FIELDS`].
+/// Whether a field has the value of this name: see [`super::shared::FIELDS`].
 fn is(inputs: &Tensors, field: &str, value: &str) -> Result<bool, TensorError> {
-    let names = super::FIELDS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, n)| n);
+    let names =
+        super::shared::FIELDS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, n)| n);
     let number = inputs.u32(field)?[0] as usize;
     Ok(names.get(number).is_some_and(|name| *name == value))
 }

@@ -1,7 +1,7 @@
 //! What shapes do not say of the inputs: what would lead a kernel outside of an array, or is more than it is
 //! written for. Positions may be anything.
 
-use super::{FIELDS, MOST_DIMENSIONS, MOST_FEATURES};
+use super::shared::{FIELDS, MOST_DIMENSIONS, MOST_FEATURES};
 use crate::error::EngineError;
 use crate::stage::Sizes;
 use crate::tensor::Tensors;

@@ -2,7 +2,7 @@
 //! both. The mask is a grid of one level and one feature, whose own stages are those of any grid: its
 //! entries' gradient is a `grid_backward` whose `v_features` are this stage's `v_gates`.
 
-use super::{F, L, N, NAME, V_FEATURES, by_level, by_point, float, nested};
+use super::shared::{F, L, N, NAME, V_FEATURES, by_level, by_point, float, nested};
 use crate::error::EngineError;
 use crate::reduction::WORKGROUP_SIZE;
 use crate::stage::{

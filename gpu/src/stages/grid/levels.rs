@@ -1,6 +1,8 @@
 //! The stage `levels`: the level table of a grid from the few numbers that it follows from.
 
-use super::{DENSE_STRIDE, L, MOST_DIMENSIONS, MOST_FEATURES, NAME, field, float, nested, whole};
+use super::shared::{
+    DENSE_STRIDE, L, MOST_DIMENSIONS, MOST_FEATURES, NAME, field, float, nested, whole,
+};
 use crate::error::EngineError;
 use crate::reduction::WORKGROUP_SIZE;
 use crate::stage::{
@@ -8,7 +10,7 @@ use crate::stage::{
 };
 use crate::tensor::{Dtype, Tensors};
 
-/// The fields of a level table's rules, as [`FIELDS`](super::FIELDS).
+/// The fields of a level table's rules, as [`FIELDS`](super::shared::FIELDS).
 pub const TABLE_FIELDS: [(&str, &[&str]); 3] = [
     ("dense_stride", &["resolution", "resolution-plus-one", "never"]),
     ("scale_rule", &["minus-one", "floor"]),

@@ -4,7 +4,7 @@
 //! Symbols as in [`super`]; `M` additions to the table, one for each corner of each point on each level.
 
 use super::cell::terms;
-use super::{BLOCK_ROWS, E, F, NAME, V_FEATURES};
+use super::shared::{BLOCK_ROWS, E, F, NAME, V_FEATURES};
 use crate::reduction::Reduction;
 use crate::stage::{
     Buffer, Buffers, Dim, ExtraLaunches, Keyed, LoopRun, Param, Port, Ptx, Reductions, StageSpec,

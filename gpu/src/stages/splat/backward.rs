@@ -6,8 +6,10 @@
 //! may read other arrays; its outputs are the standard's.
 
 use super::shared::{
-    D, FLATTEN_IDS, GAUSSIANS, H, LAST_IDS, M, N, NAME, OFFSETS, RASTER_PARAMS, TILE_OFFSETS,
-    TILE_SIZE, TRANSMITTANCE, W, float, raster_constants, raster_inputs, tiles,
+    BUFFERS, D, FLATTEN_IDS, GAUSSIANS, GRADIENTS, H, KERNEL, LAST_IDS, LAST_IDS_PORT, M, N, NAME,
+    OFFSETS, RASTER_PARAMS, SHARED, STANDARD_INPUTS, STANDARD_TEXT, TILE_OFFSETS, TILE_SIZE,
+    V_RENDER_ALPHAS, V_RENDER_COLORS, W, backward, backward_buffers, float, formulation,
+    raster_constants, raster_inputs, tiles,
 };
 use super::{check, steps, two_launches};
 use crate::error::EngineError;
@@ -42,9 +44,6 @@ pub const RASTERIZE_BACKWARD_IMAGE_DIRECT: Stage = Stage::of(&IMAGE_DIRECT);
 /// fastgs rasterizer of `LichtFeld` Studio).
 pub const RASTERIZE_BACKWARD_REPLAY: Stage = Stage::of(&REPLAY);
 
-/// Entries of a tile's list between two checkpoints.
-pub const CHECKPOINT_EVERY: u32 = 32;
-
 /// Every formulation, the standard one first.
 pub(super) static ALL: [&StageSpec; 7] =
     [&STANDARD, &BUFFER, &BUFFER_FLOOR, &STATE, &IMAGE, &IMAGE_DIRECT, &REPLAY];
@@ -76,23 +75,6 @@ const BACK_TO_FRONT: Reductions = Reductions::Only(&[
 /// The warp's sum by what the language offers, and one atomic: what kernels with a lane a pixel do most.
 const OF_THE_WARP: Reductions = Reductions::Only(&[Reduction::Subgroup]);
 
-/// The constants of `unblend.cuh` and `unblend.wgsl`.
-macro_rules! formulation {
-    ($remainder:literal, $final_t:literal, $divide:literal, $floor:literal) => {
-        &[
-            ("REMAINDER", $remainder),
-            ("FINAL_T", $final_t),
-            ("DIVIDE", $divide),
-            ("FLOOR_1_MINUS_ALPHA", $floor),
-        ]
-    };
-}
-
-/// The text of the kernels that walk back to front, in another formulation than the standard one.
-const fn backward(constants: &'static [(&'static str, &'static str)]) -> Text {
-    Text { name: "rasterize_backward", constants, formulation_of: Some("rasterize_backward") }
-}
-
 /// The text of the kernels that walk front to back.
 const fn image(constants: &'static [(&'static str, &'static str)]) -> Text {
     Text { name: "rasterize_backward_image", ..backward(constants) }
@@ -111,12 +93,6 @@ struct Row {
     check: fn(&Tensors, &Sizes) -> Result<(), EngineError>,
 }
 
-/// The texts in front of every kernel's.
-pub(super) const SHARED: &[&str] = &[
-    include_str!("../../../kernels/wgsl/splat/pair.wgsl"),
-    include_str!("../../../kernels/wgsl/splat/unblend.wgsl"),
-];
-
 const OUTPUTS: &[Port] = &[
     // Per pixel.
     Port::accumulate("v_means2d", &[N, Dim::Const(2)]),
@@ -125,9 +101,6 @@ const OUTPUTS: &[Port] = &[
     Port::accumulate("v_opacities", &[N]),
     Port::accumulate("v_colors", &[N, D]),
 ];
-
-pub(super) const GRADIENTS: &[Buffer] =
-    &[Buffer::f32("gradients", &["v_means2d", "v_conics", "v_opacities", "v_colors"])];
 
 impl Row {
     const fn spec(self) -> StageSpec {
@@ -159,17 +132,7 @@ impl Row {
     }
 }
 
-pub(super) const V_RENDER_COLORS: Port = float("v_render_colors", &[H, W, D]);
-pub(super) const V_RENDER_ALPHAS: Port = float("v_render_alphas", &[H, W]);
-pub(super) const LAST_IDS_PORT: Port = Port::read("last_ids", Dtype::I32, &[H, W]);
 const RENDER_ALPHAS: Port = float("render_alphas", &[H, W]);
-
-pub(super) const STANDARD_INPUTS: &[Port] = raster_inputs!(
-    float("render_transmittance", &[H, W]),
-    LAST_IDS_PORT,
-    V_RENDER_COLORS,
-    V_RENDER_ALPHAS
-);
 
 /// With the rendered opacities where the standard formulation has the transmittances.
 const OPACITY_INPUTS: &[Port] =
@@ -201,22 +164,6 @@ const CHECKPOINT_INPUTS: &[Port] = raster_inputs!(
     )
 );
 
-/// The buffers of kernels that walk back to front; `numbers` are what `FINAL_T` says.
-macro_rules! backward_buffers {
-    ($numbers:expr) => {
-        &[
-            GAUSSIANS,
-            TILE_OFFSETS,
-            FLATTEN_IDS,
-            $numbers,
-            LAST_IDS,
-            Buffer::of(&["v_render_colors"], "f32"),
-            Buffer::of(&["v_render_alphas"], "f32"),
-        ]
-    };
-}
-
-pub(super) const BUFFERS: &[Buffer] = backward_buffers!(TRANSMITTANCE);
 const OPACITY_BUFFERS: &[Buffer] =
     backward_buffers!(Buffer::f32("render_transmittance", &["render_alphas"]));
 
@@ -229,7 +176,6 @@ const IMAGE_BUFFERS: &[Buffer] = &[
     Buffer::f32("v_image", &["v_render_alphas", "v_render_colors"]),
 ];
 
-pub(super) const KERNEL: &str = include_str!("../../../kernels/wgsl/splat/rasterize_backward.wgsl");
 const IMAGE_KERNEL: &str =
     include_str!("../../../kernels/wgsl/splat/rasterize_backward_image.wgsl");
 const MULTI_PIXEL: &str =
@@ -242,10 +188,6 @@ const OWN: &[(Reduction, &str)] = &[
     (Reduction::MultiPixel2, MULTI_PIXEL),
     (Reduction::MultiPixel4, MULTI_PIXEL),
 ];
-
-/// The text of the standard formulation.
-pub(super) const STANDARD_TEXT: Text =
-    Text { formulation_of: None, ..backward(formulation!("BEHIND", "STORED", "DIRECT", "0.0f")) };
 
 static STANDARD: StageSpec = StageSpec {
     extra_launches: two_launches::ALL,

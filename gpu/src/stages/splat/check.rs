@@ -4,7 +4,7 @@
 //! what would make a kernel read or write outside an array, or mean something else than the
 //! caller thinks.
 
-use super::CHECKPOINT_EVERY;
+use super::shared::CHECKPOINT_EVERY;
 use super::shared::{MAX_CHANNELS, TILE_SIZE, tiles};
 use crate::error::EngineError;
 use crate::stage::Sizes;

@@ -1,7 +1,7 @@
 //! What the tables of several stages of splats share: symbols, buffers, records.
 
 use crate::reduction::WORKGROUP_SIZE;
-use crate::stage::{Buffer, Dim, Param, Port, Sizes, Value};
+use crate::stage::{Buffer, Dim, Param, Port, Sizes, Text, Value};
 use crate::tensor::Dtype;
 
 /// The workload's name.
@@ -14,6 +14,9 @@ const _: () = assert!(WORKGROUP_SIZE == TILE_SIZE * TILE_SIZE, "a lane for each 
 
 /// Largest number of channels.
 pub const MAX_CHANNELS: u32 = 32;
+
+/// Entries of a tile's list between two checkpoints.
+pub const CHECKPOINT_EVERY: u32 = 32;
 
 /// Numbers of one camera's gradient that are summed: the upper three rows of its matrix.
 pub(super) const CAMERA_VALUES: u32 = 12;
@@ -110,3 +113,68 @@ pub(super) fn raster_constants(channels: u32, batch: u32) -> Vec<(&'static str, 
         ("BATCH_SIZE", batch),
     ]
 }
+
+pub(super) const GRADIENTS: &[Buffer] =
+    &[Buffer::f32("gradients", &["v_means2d", "v_conics", "v_opacities", "v_colors"])];
+
+pub(super) const V_RENDER_COLORS: Port = float("v_render_colors", &[H, W, D]);
+pub(super) const V_RENDER_ALPHAS: Port = float("v_render_alphas", &[H, W]);
+pub(super) const LAST_IDS_PORT: Port = Port::read("last_ids", Dtype::I32, &[H, W]);
+
+/// What kernels of the standard formulation read.
+pub(super) const STANDARD_INPUTS: &[Port] = raster_inputs!(
+    float("render_transmittance", &[H, W]),
+    LAST_IDS_PORT,
+    V_RENDER_COLORS,
+    V_RENDER_ALPHAS
+);
+
+/// The buffers of kernels that walk back to front; `numbers` are what `FINAL_T` says.
+macro_rules! backward_buffers {
+    ($numbers:expr) => {
+        &[
+            GAUSSIANS,
+            TILE_OFFSETS,
+            FLATTEN_IDS,
+            $numbers,
+            LAST_IDS,
+            Buffer::of(&["v_render_colors"], "f32"),
+            Buffer::of(&["v_render_alphas"], "f32"),
+        ]
+    };
+}
+
+pub(super) const BUFFERS: &[Buffer] = backward_buffers!(TRANSMITTANCE);
+
+pub(super) use backward_buffers;
+
+/// The texts in front of every kernel's.
+pub(super) const SHARED: &[&str] = &[
+    include_str!("../../../kernels/wgsl/splat/pair.wgsl"),
+    include_str!("../../../kernels/wgsl/splat/unblend.wgsl"),
+];
+
+pub(super) const KERNEL: &str = include_str!("../../../kernels/wgsl/splat/rasterize_backward.wgsl");
+
+/// The constants of `unblend.cuh` and `unblend.wgsl`.
+macro_rules! formulation {
+    ($remainder:literal, $final_t:literal, $divide:literal, $floor:literal) => {
+        &[
+            ("REMAINDER", $remainder),
+            ("FINAL_T", $final_t),
+            ("DIVIDE", $divide),
+            ("FLOOR_1_MINUS_ALPHA", $floor),
+        ]
+    };
+}
+
+pub(super) use formulation;
+
+/// The text of the kernels that walk back to front, in another formulation than the standard one.
+pub(super) const fn backward(constants: &'static [(&'static str, &'static str)]) -> Text {
+    Text { name: "rasterize_backward", constants, formulation_of: Some("rasterize_backward") }
+}
+
+/// The text of the standard formulation.
+pub(super) const STANDARD_TEXT: Text =
+    Text { formulation_of: None, ..backward(formulation!("BEHIND", "STORED", "DIRECT", "0.0f")) };

@@ -1,7 +1,7 @@
 //! How many loop steps the WGSL kernels of the splat stages make at most: what a step is says
 //! [`crate::stage`]. Each bound follows its kernel's text loop by loop, from the outside in.
 
-use super::CHECKPOINT_EVERY;
+use super::shared::CHECKPOINT_EVERY;
 use super::shared::{CAMERA_VALUES, TILE_SIZE, tiles, values};
 use crate::reduction::{Reduction, Setting, WORKGROUP_SIZE};
 use crate::stage::{LoopRun, over};

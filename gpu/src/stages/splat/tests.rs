@@ -7,7 +7,8 @@ pub(crate) mod inputs;
 mod oracle;
 mod scene;
 
-use super::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs, SplatEngine};
+use super::typed::SplatEngine;
+use super::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::engine::Engine;
 use crate::exact::assert_same;
 use crate::reduction::{Reduction, Setting};

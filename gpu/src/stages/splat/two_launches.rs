@@ -2,13 +2,10 @@
 //!
 //! Symbols as in [`super`]: `N` Gaussians, `D` channels, `M` (tile, Gaussian) pairs.
 
-use super::backward::{
-    BUFFERS, GRADIENTS, KERNEL, LAST_IDS_PORT, SHARED, STANDARD_INPUTS, STANDARD_TEXT,
-    V_RENDER_ALPHAS, V_RENDER_COLORS,
-};
 use super::shared::{
-    D, FLATTEN_IDS, GAUSSIANS, H, LAST_IDS, M, N, NAME, OFFSETS, RASTER_PARAMS, TILE_OFFSETS,
-    TRANSMITTANCE, W, float, raster_constants, raster_inputs, tiles, values,
+    BUFFERS, D, FLATTEN_IDS, GAUSSIANS, GRADIENTS, H, KERNEL, LAST_IDS, LAST_IDS_PORT, M, N, NAME,
+    OFFSETS, RASTER_PARAMS, SHARED, STANDARD_INPUTS, STANDARD_TEXT, TILE_OFFSETS, TRANSMITTANCE,
+    V_RENDER_ALPHAS, V_RENDER_COLORS, W, float, raster_constants, raster_inputs, tiles, values,
 };
 use super::{check, steps};
 use crate::reduction::{Reduction, WORKGROUP_SIZE};

@@ -12,9 +12,9 @@ use super::scene::{Plan, plans};
 use crate::engine::{Engine, EngineError, FloatAtomics};
 use crate::exact::assert_same;
 use crate::reduction::{Reduction, Setting};
+use crate::stages::splat::typed::SplatEngine;
 use crate::stages::splat::{
-    BackwardInputs, ClampGradient, RASTERIZE_BACKWARD, RasterGradients, RasterInputs, SplatEngine,
-    StopRule,
+    BackwardInputs, ClampGradient, RASTERIZE_BACKWARD, RasterGradients, RasterInputs, StopRule,
 };
 use crate::wgpu::{AdapterChoice, Options, WgpuEngine};
 

@@ -2,9 +2,43 @@
 
 use std::fmt;
 
-use splatcheck_emulator::{Share, WARP};
+use splatcheck_emulator::{Contribution, Share, WARP};
 
-use super::{Element, Wrong};
+/// An element that is not what it must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Element {
+    /// Its number, row by row.
+    pub index: usize,
+    /// What was found: what a kernel's operations give in real arithmetic, or what it returned.
+    pub found: f64,
+    /// What it must be.
+    pub expected: f64,
+    /// How far both are uncertain together.
+    pub uncertainty: f64,
+    /// What the kernel returned in f32.
+    pub float: f32,
+}
+
+/// What the derivative by an element is made of, or an element that is a sum.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// By the operands of the forward kernel, or the additions of the first of two programs.
+    pub uses: Vec<Contribution>,
+    /// By its threads.
+    pub shares: Vec<Share>,
+}
+
+impl From<(Vec<Contribution>, Vec<Share>)> for Parts {
+    fn from((uses, shares): (Vec<Contribution>, Vec<Share>)) -> Self {
+        Self { uses, shares }
+    }
+}
+
+/// A wrong element.
+pub(super) struct Wrong<'e> {
+    pub(super) element: &'e Element,
+    pub(super) parts: Parts,
+}
 
 /// How threads are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

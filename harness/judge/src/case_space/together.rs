@@ -1,8 +1,13 @@
 //! Which values of axes were met together by one view.
 
-use super::Traits;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one view of a case has: axes with their values.
+pub type Traits = BTreeSet<(String, String)>;
+
+/// Two values of two axes, each with its axis.
+pub type Pair<'a> = [(&'a str, &'a str); 2];
 
 /// Bits of a word.
 const BITS: usize = 64;
@@ -41,7 +46,7 @@ impl Together {
     }
 
     /// Whether some view had both.
-    pub(super) fn has(&self, pair: super::Pair<'_>) -> bool {
+    pub(super) fn has(&self, pair: Pair<'_>) -> bool {
         let [a, b] = pair
             .map(|(axis, value)| self.numbers.get(&(axis.to_owned(), value.to_owned())).copied());
         a.zip(b).is_some_and(|(a, b)| self.is_set(a, b))

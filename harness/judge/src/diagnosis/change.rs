@@ -1,7 +1,47 @@
 //! Faults that any output may have, whatever it means: changes of the right numbers.
 
 use super::measured::{May, Measured, Part};
-use super::words::What;
+
+/// What a hypothesis says.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// Whole outputs or columns are changed.
+    Change(Change),
+    /// A fault.
+    Fault {
+        /// As a sentence, as it shows in a case.
+        words: String,
+        /// What is the same in every case.
+        fault: String,
+    },
+}
+
+impl What {
+    /// A fault that has the same words in every case.
+    pub(super) fn fault_of(words: &str) -> Self {
+        Self::Fault { words: words.to_owned(), fault: words.to_owned() }
+    }
+
+    /// What is the same in every case.
+    pub(super) fn fault(&self) -> String {
+        match self {
+            Self::Change(change) => format!("{change:?}"),
+            Self::Fault { fault, .. } => fault.clone(),
+        }
+    }
+
+    /// What is true of another case as well.
+    pub(super) fn generalize(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Fault { words, fault }, Self::Fault { words: theirs, .. })
+                if words != theirs =>
+            {
+                words.clone_from(fault);
+            }
+            (Self::Fault { .. } | Self::Change(_), _) => {}
+        }
+    }
+}
 
 /// A change of a whole output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

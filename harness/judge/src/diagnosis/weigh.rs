@@ -4,8 +4,8 @@
 //! and these exclude the right value; it *refutes* it where they do not hold it; else it is neutral: what was
 //! observed cannot tell. A right element is *spared* where the hypothesis says that it would be wrong.
 
+use super::change::What;
 use super::measured::{Measured, Part};
-use super::words::What;
 use crate::attribution::surprise;
 use std::collections::BTreeSet;
 

@@ -2,7 +2,6 @@
 
 use super::measured::Measured;
 use super::weigh::{Candidate, Reach, Seen, together};
-use super::{Diagnosis, words};
 use crate::attribution::Explained;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -20,7 +19,7 @@ pub struct Weighing {
     /// Runs that were added up.
     pub(super) runs: usize,
     /// Whether every element outside its bounds is NaN.
-    all_are_nan: bool,
+    pub(super) all_are_nan: bool,
     /// What the gradients lack of the forward kernel, where it was asked.
     pub(super) attribution: Option<Explained>,
 }
@@ -93,62 +92,11 @@ impl Weighing {
 
     /// All candidates that something supports, those that explain most first; of equals those that explain
     /// most other findings, then the simplest.
-    fn by_reach(&self, others: &dyn Fn(&str) -> usize) -> Vec<&Candidate> {
+    pub(super) fn by_reach(&self, others: &dyn Fn(&str) -> usize) -> Vec<&Candidate> {
         let supported = self.candidates.iter().filter(|candidate| candidate.supports() > 0);
         let mut all: Vec<_> = supported.collect();
         // Stable: of equals the simplest stays first.
         all.sort_by_key(|one| Reverse((one.reach(self.tried), others(&one.what.fault()))));
         all
-    }
-
-    /// Names the best.
-    #[must_use]
-    pub fn conclude(&self) -> Diagnosis {
-        self.conclude_beside(&|_| 0)
-    }
-
-    /// As [`Self::conclude`]; of what explains it equally well the one is named that explains most of the
-    /// other findings of the same stage, which likely has one fault.
-    #[must_use]
-    pub fn conclude_beside(&self, others: &dyn Fn(&str) -> usize) -> Diagnosis {
-        let diagnosis = if self.all_are_nan {
-            words::not_numbers(self)
-        } else {
-            self.named(&self.by_reach(others), others)
-        };
-        let outputs = Some(words::right_and_wrong(self));
-        Diagnosis { outputs, ..diagnosis }
-    }
-
-    /// What is said where the best explains the run of this case, and the run of another contradicts it.
-    #[must_use]
-    pub fn contradicted(&self, case: &str, other: &str) -> Diagnosis {
-        let of_one = self.conclude();
-        let outputs = of_one.outputs.clone();
-        Diagnosis { outputs, ..words::contradicted(self, &of_one, [case, other]) }
-    }
-
-    fn named(&self, candidates: &[&Candidate], others: &dyn Fn(&str) -> usize) -> Diagnosis {
-        let reach = |candidate: &Candidate| candidate.reach(self.tried);
-        let best = candidates.first().map_or(Reach::Partly, |best| reach(best));
-        if best <= Reach::Elements {
-            let together = together(&self.seen, candidates);
-            if together.len() > 1 {
-                return words::together(self, &together);
-            }
-        }
-        if best == Reach::Partly {
-            let tells = |candidate: &&&Candidate| candidate.near() > 1;
-            let nearest = candidates.iter().rev().filter(tells);
-            let none = words::none(self, nearest.max_by_key(|one| one.near()).copied());
-            return match &self.attribution {
-                Some(attribution) => words::attributed(attribution, none),
-                None => none,
-            };
-        }
-        let equal = candidates.iter().take_while(|one| reach(one) == best);
-        let most = equal.clone().map(|one| others(&one.what.fault())).max().unwrap_or(0);
-        let kept: Vec<_> = equal.copied().filter(|one| others(&one.what.fault()) == most).collect();
-        words::of_fits(self, &kept, best)
     }
 }

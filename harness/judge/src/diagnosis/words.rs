@@ -1,51 +1,128 @@
-//! A diagnosis in words.
+//! A diagnosis: what is concluded from a weighing, in words.
 
-use super::Diagnosis;
-use super::change::Change;
-use super::weigh::{Candidate, Reach, Seen};
+use super::change::What;
+use super::weigh::{Candidate, Reach, Seen, together};
 use super::weighing::Weighing;
 use crate::attribution::{Explained, file_and_line};
 use crate::words::{count_of, list};
+use serde::{Deserialize, Serialize};
 use splatcheck_gpu::source_lines::SourceLine;
+use std::fmt;
 
-/// What a hypothesis says.
-#[derive(Clone, Debug)]
-pub(super) enum What {
-    /// Whole outputs or columns are changed.
-    Change(Change),
-    /// A fault.
-    Fault {
-        /// As a sentence, as it shows in a case.
-        words: String,
-        /// What is the same in every case.
-        fault: String,
-    },
+/// What was found out about a disagreement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// The best hypothesis in words, or that there is none.
+    pub headline: String,
+    /// More, a line each: which others the data fit as well.
+    pub others: Vec<String>,
+    /// Which outputs of the case are wrong, and which are right; not where it was told from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<String>,
+    /// Whether some hypothesis explains every element outside its bounds.
+    pub explained: bool,
+    /// What was found out, in words that are the same for all findings of one fault.
+    #[serde(default)]
+    pub fault: String,
 }
 
-impl What {
-    /// A fault that has the same words in every case.
-    pub(super) fn fault_of(words: &str) -> Self {
-        Self::Fault { words: words.to_owned(), fault: words.to_owned() }
+impl Diagnosis {
+    /// What is known from elsewhere.
+    #[must_use]
+    pub fn told(headline: String) -> Self {
+        let fault = headline.clone();
+        Self { explained: true, ..Self::new(headline, Vec::new(), fault) }
     }
 
-    /// What is the same in every case.
-    pub(super) fn fault(&self) -> String {
-        match self {
-            Self::Change(change) => format!("{change:?}"),
-            Self::Fault { fault, .. } => fault.clone(),
+    fn new(headline: String, others: Vec<String>, fault: String) -> Self {
+        Self { headline, others, outputs: None, explained: false, fault }
+    }
+
+    /// All lines, the best hypothesis first.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        let more = self.outputs.iter().chain(&self.others).map(String::as_str);
+        std::iter::once(self.headline.as_str()).chain(more)
+    }
+
+    /// With what was found out on one case beside it.
+    #[must_use]
+    pub fn beside(mut self, of_one: &Self) -> Self {
+        if of_one.explained {
+            self.others.push(format!("the cases themselves: {}", of_one.headline));
         }
+        self
     }
 
-    /// What is true of another case as well.
-    pub(super) fn generalize(&mut self, other: &Self) {
-        match (self, other) {
-            (Self::Fault { words, fault }, Self::Fault { words: theirs, .. })
-                if words != theirs =>
-            {
-                words.clone_from(fault);
+    /// With one more line.
+    #[must_use]
+    pub fn with_line(mut self, line: String) -> Self {
+        self.others.push(line);
+        self
+    }
+
+    /// With a line that says of which case it is, where the reader is shown a smaller one.
+    #[must_use]
+    pub fn of_larger(self, case: &str) -> Self {
+        self.with_line(of_larger(case))
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.headline)
+    }
+}
+
+impl Weighing {
+    /// Names the best.
+    #[must_use]
+    pub fn conclude(&self) -> Diagnosis {
+        self.conclude_beside(&|_| 0)
+    }
+
+    /// As [`Self::conclude`]; of what explains it equally well the one is named that explains most of the
+    /// other findings of the same stage, which likely has one fault.
+    #[must_use]
+    pub fn conclude_beside(&self, others: &dyn Fn(&str) -> usize) -> Diagnosis {
+        let diagnosis = if self.all_are_nan {
+            not_numbers(self)
+        } else {
+            self.named(&self.by_reach(others), others)
+        };
+        let outputs = Some(right_and_wrong(self));
+        Diagnosis { outputs, ..diagnosis }
+    }
+
+    /// What is said where the best explains the run of this case, and the run of another contradicts it.
+    #[must_use]
+    pub fn contradicted(&self, case: &str, other: &str) -> Diagnosis {
+        let of_one = self.conclude();
+        let outputs = of_one.outputs.clone();
+        Diagnosis { outputs, ..contradicted(self, &of_one, [case, other]) }
+    }
+
+    fn named(&self, candidates: &[&Candidate], others: &dyn Fn(&str) -> usize) -> Diagnosis {
+        let reach = |candidate: &Candidate| candidate.reach(self.tried);
+        let best = candidates.first().map_or(Reach::Partly, |best| reach(best));
+        if best <= Reach::Elements {
+            let together = together(&self.seen, candidates);
+            if together.len() > 1 {
+                return all_together(self, &together);
             }
-            (Self::Fault { .. } | Self::Change(_), _) => {}
         }
+        if best == Reach::Partly {
+            let tells = |candidate: &&&Candidate| candidate.near() > 1;
+            let nearest = candidates.iter().rev().filter(tells);
+            let none = none(self, nearest.max_by_key(|one| one.near()).copied());
+            return match &self.attribution {
+                Some(attribution) => attributed(attribution, none),
+                None => none,
+            };
+        }
+        let equal = candidates.iter().take_while(|one| reach(one) == best);
+        let most = equal.clone().map(|one| others(&one.what.fault())).max().unwrap_or(0);
+        let kept: Vec<_> = equal.copied().filter(|one| others(&one.what.fault()) == most).collect();
+        of_fits(self, &kept, best)
     }
 }
 
@@ -132,7 +209,7 @@ fn not_tested(left_out: usize) -> Option<String> {
 }
 
 /// Which case a diagnosis is of, where a smaller one is shown.
-pub(super) fn of_larger(case: &str) -> String {
+fn of_larger(case: &str) -> String {
     format!("diagnosed on {case}, before it was made smaller")
 }
 
@@ -140,7 +217,7 @@ pub(super) fn of_larger(case: &str) -> String {
 const MOST_OTHERS: usize = 3;
 
 /// The best hypothesis, and those that the data do not tell from it, which all reach as far.
-pub(super) fn of_fits(weighing: &Weighing, fits: &[&Candidate], reach: Reach) -> Diagnosis {
+fn of_fits(weighing: &Weighing, fits: &[&Candidate], reach: Reach) -> Diagnosis {
     let Some((best, others)) = fits.split_first() else { return none(weighing, None) };
     let explains = match reach {
         Reach::Everything => format!("{}, and the rest is right", explained(weighing, best)),
@@ -177,7 +254,7 @@ pub(super) fn of_fits(weighing: &Weighing, fits: &[&Candidate], reach: Reach) ->
 }
 
 /// Faults that explain everything between them.
-pub(super) fn together(weighing: &Weighing, chosen: &[&Candidate]) -> Diagnosis {
+fn all_together(weighing: &Weighing, chosen: &[&Candidate]) -> Diagnosis {
     let faults: Vec<_> = chosen
         .iter()
         .enumerate()
@@ -202,7 +279,7 @@ fn of_columns(weighing: &Weighing, candidate: &Candidate) -> String {
 }
 
 /// Nothing explains it.
-pub(super) fn none(weighing: &Weighing, nearest: Option<&Candidate>) -> Diagnosis {
+fn none(weighing: &Weighing, nearest: Option<&Candidate>) -> Diagnosis {
     let outside = weighing.outside();
     let closest = nearest.map_or_else(String::new, |nearest| {
         format!(
@@ -218,7 +295,7 @@ pub(super) fn none(weighing: &Weighing, nearest: Option<&Candidate>) -> Diagnosi
 }
 
 /// No hypothesis explains it, and a part of splatcheck's own forward kernel does.
-pub(super) fn attributed(attribution: &Explained, none: Diagnosis) -> Diagnosis {
+fn attributed(attribution: &Explained, none: Diagnosis) -> Diagnosis {
     let Explained { words, line } = attribution;
     let source = line.as_deref().and_then(file_and_line).and_then(|(file, line)| {
         let text = SourceLine { file: file.to_owned(), line }.text()?;
@@ -236,11 +313,7 @@ fn nameless(weighing: &Weighing) -> String {
 }
 
 /// Something explains one run, and another contradicts it.
-pub(super) fn contradicted(
-    weighing: &Weighing,
-    of_one: &Diagnosis,
-    [case, other]: [&str; 2],
-) -> Diagnosis {
+fn contradicted(weighing: &Weighing, of_one: &Diagnosis, [case, other]: [&str; 2]) -> Diagnosis {
     let headline = format!(
         "no known fault: none of {} hypotheses explains all failing runs; what explains case {case} \
          does not explain case {other}",
@@ -251,7 +324,7 @@ pub(super) fn contradicted(
 }
 
 /// Which outputs are wrong, and which are not: where to look, when nothing else is known.
-pub(super) fn right_and_wrong(weighing: &Weighing) -> String {
+fn right_and_wrong(weighing: &Weighing) -> String {
     let (wrong, right): (Vec<&Seen>, Vec<_>) =
         weighing.seen.iter().partition(|seen| seen.outside() > 0);
     let verb = if matches!(&wrong[..], [one] if one.outside() == 1) { "is" } else { "are" };
@@ -267,7 +340,7 @@ pub(super) fn right_and_wrong(weighing: &Weighing) -> String {
 }
 
 /// What is wrong is not a number.
-pub(super) fn not_numbers(weighing: &Weighing) -> Diagnosis {
+fn not_numbers(weighing: &Weighing) -> Diagnosis {
     let fault = "memory that was never written, a division by 0 or a difference of infinities";
     let headline = format!("looks like: {fault} ({}: NaN)", all_outside(weighing));
     Diagnosis { explained: true, ..Diagnosis::new(headline, Vec::new(), fault.to_owned()) }

@@ -8,12 +8,11 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{DeviceInfo, Engine, EngineError, EngineKind, WgpuEngine};
 
 use super::drivers::{
-    Candidate, Surroundings, cuda_candidates, default_candidate, emulator_candidates, is_set_up,
-    without_wgpu,
+    Candidate, Missing, Surroundings, cuda_candidates, default_candidate, emulator_candidates,
+    is_set_up, without_wgpu,
 };
 use super::emulation::Emulation;
 use super::process::{EngineProcess, Limits};
@@ -70,40 +69,6 @@ impl Found {
     #[must_use]
     pub fn emulating(&self, emulation: Emulation) -> Self {
         Self { spec: emulation.spec(), info: self.info.clone() }
-    }
-}
-
-/// An engine that this machine might have but does not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
-    /// What was tried or looked for.
-    pub candidate: String,
-    /// Why it gave no engine.
-    pub reason: String,
-    /// What to do about it, where something can be done.
-    pub advice: Option<String>,
-    /// Whether it is there, was started, and died, hung or answered nonsense.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub lost: bool,
-    /// Whether the command promises it: an engine of a class that has none.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub promised: bool,
-}
-
-impl Missing {
-    /// What was looked for and not found.
-    #[must_use]
-    pub fn not_found(candidate: &str, reason: impl Into<String>, advice: Option<&str>) -> Self {
-        let (candidate, advice) = (candidate.to_owned(), advice.map(str::to_owned));
-        Self { candidate, reason: reason.into(), advice, lost: false, promised: false }
-    }
-
-    /// Whether it was asked for, so that without it something is not exercised: what the command promises,
-    /// and what is there. A driver's file without a device, or CUDA on a machine that has none, was looked
-    /// for and not found.
-    #[must_use]
-    pub fn is_asked_for(&self) -> bool {
-        self.lost || self.promised
     }
 }
 

@@ -9,11 +9,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use splatcheck_gpu::DeviceInfo;
 
-use super::discover::Missing;
 use super::emulation::Emulation;
-use super::spec::{Driver, Identity};
+use super::spec::{Driver, ENGINE, Identity};
 use crate::io::{InputError, read};
 
 /// Folders of ICD files on Linux.
@@ -33,22 +33,43 @@ const LAVAPIPE_BITS: [u32; 3] = [128, 256, 512];
 /// Environment variable by which Mesa keeps no compiled shaders.
 const NO_CACHE: &str = "MESA_SHADER_CACHE_DISABLE";
 
-/// Environment variable that says which engine a child opens; without it wgpu's.
-pub const ENGINE: &str = "SPLATCHECK_ENGINE";
 /// Environment variable that names a mutant, which a wgpu engine then runs: the path of its patch, and behind it the
 /// mutant's name where the file has several.
 pub const MUTANT: &str = "SPLATCHECK_MUTANT";
-/// CUDA's, with the kernels compiled by default.
-pub const CUDA: &str = "cuda";
-/// CUDA's, with the kernels compiled with `--use_fast_math`.
-pub const CUDA_FAST: &str = "cuda-fast";
-/// The PTX emulator, with CUDA's kernels compiled by default.
-pub const EMULATOR: &str = "emulator";
-/// The PTX emulator, with CUDA's kernels compiled with `--use_fast_math`.
-pub const EMULATOR_FAST: &str = "emulator-fast";
 
-/// The emulator with the kernels in WGSL; a number of lanes follows.
-pub const WGSL_EMULATOR: &str = "wgsl-emulator";
+/// An engine that this machine might have but does not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// What was tried or looked for.
+    pub candidate: String,
+    /// Why it gave no engine.
+    pub reason: String,
+    /// What to do about it, where something can be done.
+    pub advice: Option<String>,
+    /// Whether it is there, was started, and died, hung or answered nonsense.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
+    /// Whether the command promises it: an engine of a class that has none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub promised: bool,
+}
+
+impl Missing {
+    /// What was looked for and not found.
+    #[must_use]
+    pub fn not_found(candidate: &str, reason: impl Into<String>, advice: Option<&str>) -> Self {
+        let (candidate, advice) = (candidate.to_owned(), advice.map(str::to_owned));
+        Self { candidate, reason: reason.into(), advice, lost: false, promised: false }
+    }
+
+    /// Whether it was asked for, so that without it something is not exercised: what the command promises,
+    /// and what is there. A driver's file without a device, or CUDA on a machine that has none, was looked
+    /// for and not found.
+    #[must_use]
+    pub fn is_asked_for(&self) -> bool {
+        self.lost || self.promised
+    }
+}
 
 /// A driver with an environment that might give an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,8 +17,13 @@ use splatcheck_gpu::emulator::EmulatorOptions;
 use splatcheck_gpu::stage::{Language, Sizes, StageSpec};
 use splatcheck_gpu::{EngineError, Setting};
 
-use super::drivers::{EMULATOR, EMULATOR_FAST, ENGINE, WGSL_EMULATOR};
-use super::spec::{EngineSpec, Identity};
+/// The PTX emulator, with CUDA's kernels compiled by default.
+pub const EMULATOR: &str = "emulator";
+/// The PTX emulator, with CUDA's kernels compiled with `--use_fast_math`.
+pub const EMULATOR_FAST: &str = "emulator-fast";
+
+/// The emulator with the kernels in WGSL; a number of lanes follows.
+pub const WGSL_EMULATOR: &str = "wgsl-emulator";
 
 /// An order of execution, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -207,13 +212,6 @@ impl Emulation {
     pub fn program(self, artifact: &Artifact) -> Result<String, EngineError> {
         let lanes = self.wgsl_lanes.unwrap_or(WARP);
         splatcheck_gpu::EmulatorEngine::ptx(artifact, self.language(), lanes)
-    }
-
-    /// How to start its process. Its id is this emulation as text.
-    #[must_use]
-    pub fn spec(self) -> EngineSpec {
-        let env = vec![(ENGINE.into(), self.to_string().into())];
-        EngineSpec::new(Identity::Emulator(self), env)
     }
 
     /// Which of the compiled kernels it runs.

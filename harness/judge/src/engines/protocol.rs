@@ -22,6 +22,3 @@ pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
 pub use request::{Job, Request, RequestRef, decode_request, encode_request};
 pub use response::{Answer, Description, Unsupported, decode_response, encode_response};
 pub use wire::WireError;
-
-/// Version of the frames' contents. Both ends must have the same.
-const VERSION: &str = "5";

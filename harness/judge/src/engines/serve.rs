@@ -23,12 +23,14 @@ use splatcheck_gpu::{
     WgpuEngine, Work,
 };
 
-use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE, MUTANT, WGSL_EMULATOR};
+use super::drivers::MUTANT;
+use super::emulation::{EMULATOR, EMULATOR_FAST, WGSL_EMULATOR};
 use super::protocol::{
     Answer, Description, FrameError, Job, MAX_FRAME, Request, RequestRef, Unsupported,
     decode_request, encode_response, read_frame, write_frame,
 };
 use super::spec::Identity;
+use super::spec::{CUDA, CUDA_FAST, ENGINE};
 use crate::io::read;
 use crate::threads::{self, NoThread};
 use crate::words::list;

@@ -6,8 +6,14 @@ use std::str::FromStr;
 
 use splatcheck_gpu::EngineKind;
 
-use super::drivers::{CUDA, CUDA_FAST};
 use super::emulation::Emulation;
+
+/// Environment variable that says which engine a child opens; without it wgpu's.
+pub const ENGINE: &str = "SPLATCHECK_ENGINE";
+/// CUDA's, with the kernels compiled by default.
+pub const CUDA: &str = "cuda";
+/// CUDA's, with the kernels compiled with `--use_fast_math`.
+pub const CUDA_FAST: &str = "cuda-fast";
 
 /// A driver of wgpu's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -128,6 +134,15 @@ pub struct EngineSpec {
     pub env: Vec<(String, OsString)>,
     /// The name of the adapter to open; `None` means the first that the driver offers.
     pub adapter: Option<String>,
+}
+
+impl Emulation {
+    /// How to start its process. Its id is this emulation as text.
+    #[must_use]
+    pub fn spec(self) -> EngineSpec {
+        let env = vec![(ENGINE.into(), self.to_string().into())];
+        EngineSpec::new(Identity::Emulator(self), env)
+    }
 }
 
 impl EngineSpec {

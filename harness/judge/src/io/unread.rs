@@ -40,11 +40,6 @@ impl Unread {
         self.why.push(why.to_string());
     }
 
-    /// So many more, which could.
-    pub fn add_good(&mut self, count: usize) {
-        self.of += count;
-    }
-
     /// Those of another folder too.
     pub fn extend(&mut self, other: Self) {
         self.why.extend(other.why);

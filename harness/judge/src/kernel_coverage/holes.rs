@@ -1,114 +1,15 @@
 //! The holes in what was executed, with their lines of PTX and CUDA.
 
 use super::Measured;
-use super::program::Program;
+pub use super::program::{ArtifactCoverage, Share};
+use super::program::{Program, Use};
 use super::unreachable::{Argument, Unreachable};
+pub use super::unreachable::{Hole, Kind, Source};
 use crate::engines::Emulation;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::artifact::{Artifact, ArtifactError};
 use std::collections::BTreeSet;
-use std::fmt;
-
-/// What is missing at an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// No lane came to it.
-    NeverExecuted,
-    /// A branch that no lane took.
-    NeverTaken,
-    /// A branch that every lane took.
-    AlwaysTaken,
-    /// An instruction whose guard was false on every lane.
-    GuardNeverTrue,
-    /// An instruction whose guard was true on every lane.
-    GuardAlwaysTrue,
-    /// A predicate that was computed as false on every lane.
-    NeverTrue,
-    /// A predicate that was computed as true on every lane.
-    AlwaysTrue,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NeverExecuted => "never executed",
-            Self::NeverTaken => "never taken",
-            Self::AlwaysTaken => "always taken",
-            Self::GuardNeverTrue => "guard never true",
-            Self::GuardAlwaysTrue => "guard always true",
-            Self::NeverTrue => "never true",
-            Self::AlwaysTrue => "always true",
-        })
-    }
-}
-
-/// A line of CUDA.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Source {
-    /// `FILE:LINE`, from `kernels/cuda`.
-    pub place: String,
-    /// The line.
-    pub text: String,
-}
-
-/// Something that was not exercised.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hole {
-    /// What is missing.
-    pub kind: Kind,
-    /// Line of the PTX, from 1.
-    pub line: u32,
-    /// That line, without the space around it.
-    pub ptx: String,
-    /// The line of CUDA that it was compiled from, where the compiler names one. Of a predicate that
-    /// decides a branch, the branch's.
-    pub cuda: Option<Source>,
-    /// The line that calls the function of `cuda`, where that was inlined.
-    pub inlined_at: Option<Source>,
-    /// Why no input can reach it, if that is argued.
-    pub unreachable: Option<String>,
-}
-
-/// How many of something there are, and of how many all was seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
-    /// All of it was seen.
-    pub seen: usize,
-    /// All.
-    pub all: usize,
-}
-
-impl Share {
-    pub(super) fn count(&mut self, seen: bool) {
-        self.seen += usize::from(seen);
-        self.all += 1;
-    }
-}
-
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.seen, self.all)
-    }
-}
-
-/// What was exercised of one artifact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArtifactCoverage {
-    /// Path in the archive of the kernels.
-    pub artifact: String,
-    /// Instructions executed.
-    pub instructions: Share,
-    /// Branches that were both taken and not.
-    pub branches: Share,
-    /// Guards of other instructions that were both true and false.
-    pub guards: Share,
-    /// Predicates that were computed both as true and as false.
-    pub predicates: Share,
-    /// What is missing, in the order of the PTX.
-    pub holes: Vec<Hole>,
-}
 
 /// What cases exercised of the kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,15 +78,6 @@ impl Coverage {
         let holes = self.artifacts.iter().flat_map(|artifact| &artifact.holes);
         holes.filter(|hole| hole.unreachable.is_none()).count() + self.never_ran.len()
     }
-}
-
-/// What an argument met.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Use {
-    /// A line that it is about, executed or not.
-    pub(super) met: bool,
-    /// A hole that it explains.
-    pub(super) needed: bool,
 }
 
 impl Use {

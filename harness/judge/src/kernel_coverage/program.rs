@@ -1,15 +1,64 @@
 //! An artifact's text beside what was executed of it.
 
 use super::flow::{Edge, reached};
-use super::holes::{ArtifactCoverage, Hole, Kind, Share, Source, Use};
-use super::unreachable::Unreachable;
+use super::unreachable::{Hole, Kind, Source, Unreachable};
+use serde::{Deserialize, Serialize};
 use splatcheck_emulator::{InstructionCoverage, KernelCoverage, Outcomes};
 use splatcheck_gpu::artifact::{Artifact, ArtifactError};
 use splatcheck_gpu::source_lines::{Origin, SourceLine, SourceLines};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The reason of a hole behind branches that are argued to go one way.
 const FOLLOWS: &str = "only what is argued unreachable leads there";
+
+/// How many of something there are, and of how many all was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// All of it was seen.
+    pub seen: usize,
+    /// All.
+    pub all: usize,
+}
+
+impl Share {
+    fn count(&mut self, seen: bool) {
+        self.seen += usize::from(seen);
+        self.all += 1;
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.seen, self.all)
+    }
+}
+
+/// What was exercised of one artifact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactCoverage {
+    /// Path in the archive of the kernels.
+    pub artifact: String,
+    /// Instructions executed.
+    pub instructions: Share,
+    /// Branches that were both taken and not.
+    pub branches: Share,
+    /// Guards of other instructions that were both true and false.
+    pub guards: Share,
+    /// Predicates that were computed both as true and as false.
+    pub predicates: Share,
+    /// What is missing, in the order of the PTX.
+    pub holes: Vec<Hole>,
+}
+
+/// What an argument met.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Use {
+    /// A line that it is about, executed or not.
+    pub(super) met: bool,
+    /// A hole that it explains.
+    pub(super) needed: bool,
+}
 
 /// An artifact's text with the lines it comes from.
 pub(super) struct Program<'a> {

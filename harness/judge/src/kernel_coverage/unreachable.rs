@@ -1,4 +1,4 @@
-//! Arguments that no input can reach a line of a kernel, as data with a reason.
+//! Holes, and arguments that no input can reach a line of a kernel, as data with a reason.
 //!
 //! ```toml
 //! [[unreachable]]
@@ -15,10 +15,71 @@
 //! a branch leads to that is argued to go one way needs no argument of its own. An argument that
 //! explains no hole, though a kernel with its line ran, is reported: it is wrong or not needed.
 
-use super::holes::{Hole, Kind, Source};
 use crate::io::{Problem, toml_node};
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::artifact::Artifact;
+use std::fmt;
+
+/// What is missing at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// No lane came to it.
+    NeverExecuted,
+    /// A branch that no lane took.
+    NeverTaken,
+    /// A branch that every lane took.
+    AlwaysTaken,
+    /// An instruction whose guard was false on every lane.
+    GuardNeverTrue,
+    /// An instruction whose guard was true on every lane.
+    GuardAlwaysTrue,
+    /// A predicate that was computed as false on every lane.
+    NeverTrue,
+    /// A predicate that was computed as true on every lane.
+    AlwaysTrue,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NeverExecuted => "never executed",
+            Self::NeverTaken => "never taken",
+            Self::AlwaysTaken => "always taken",
+            Self::GuardNeverTrue => "guard never true",
+            Self::GuardAlwaysTrue => "guard always true",
+            Self::NeverTrue => "never true",
+            Self::AlwaysTrue => "always true",
+        })
+    }
+}
+
+/// A line of CUDA.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Source {
+    /// `FILE:LINE`, from `kernels/cuda`.
+    pub place: String,
+    /// The line.
+    pub text: String,
+}
+
+/// Something that was not exercised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hole {
+    /// What is missing.
+    pub kind: Kind,
+    /// Line of the PTX, from 1.
+    pub line: u32,
+    /// That line, without the space around it.
+    pub ptx: String,
+    /// The line of CUDA that it was compiled from, where the compiler names one. Of a predicate that
+    /// decides a branch, the branch's.
+    pub cuda: Option<Source>,
+    /// The line that calls the function of `cuda`, where that was inlined.
+    pub inlined_at: Option<Source>,
+    /// Why no input can reach it, if that is argued.
+    pub unreachable: Option<String>,
+}
 
 /// Why some holes need not be closed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

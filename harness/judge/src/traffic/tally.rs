@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use splatcheck_gpu::reduction::{WORKGROUP_SIZE, runs};
 
-use super::added;
 use crate::scatter_step::{Destination, Scatter, ScatterStep};
 
 /// Counts that many workgroups add to. They are whole numbers, so that the order does not matter.
@@ -175,4 +174,10 @@ impl Slots {
             }
         }
     }
+}
+
+/// Element by element.
+pub(super) fn added(mut one: Vec<u64>, other: Vec<u64>) -> Vec<u64> {
+    one.iter_mut().zip(other).for_each(|(one, other)| *one += other);
+    one
 }

@@ -17,6 +17,7 @@ use crate::cli::options::{ConventionName, SceneArgs, Subject, Workloads, parse_w
 use crate::cli::output::OutputArgs;
 use crate::cli::parts::PartsArgs;
 use crate::cli::paths;
+use crate::cli::reproducer::Reproducers;
 use crate::cli::schedule::ScheduleArgs;
 use splatcheck_judge::campaign::Chain;
 use splatcheck_judge::engines::parted::Parts;
@@ -157,6 +158,14 @@ pub struct CheckPlan {
     pub command: Option<CommandPlan>,
     /// What each engine's process is granted.
     pub limits: Limits,
+}
+
+impl CheckPlan {
+    /// Where the reproducers are left.
+    pub(super) fn reproducers(&self) -> Result<Reproducers, CliError> {
+        let reproducers = Reproducers::begin(&self.out, "check", self.subject.reads())?;
+        Ok(reproducers.in_parts(self.parts))
+    }
 }
 
 impl CheckPlan {

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::iter;
 
-use super::Cases;
+use super::cases::Cases;
 use super::options::CheckPlan;
 use crate::cli::command::{CommandPlan, Started};
 use crate::cli::contract::Promise;
@@ -34,7 +34,7 @@ pub(super) fn run(
 ) -> Result<Outcome, CliError> {
     // The files first: what is wrong with them is said before a program is started.
     let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
-    let reproducers = super::reproducers_of(plan)?;
+    let reproducers = plan.reproducers()?;
     let mut started = None;
     let (promise, judged) = command.promise.judge_in(|promise, trial| {
         judge(plan, &command.that_promises(promise), (&cases, trial), &mut started)

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
-use super::FuzzPlan;
+use super::options::FuzzPlan;
 use super::watcher::Watcher;
 use crate::cli::command::{CommandPlan, OfProgram, Started};
 use crate::cli::exit::CliError;

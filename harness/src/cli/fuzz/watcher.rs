@@ -9,18 +9,25 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
-use super::{CHUNK, FuzzPlan, Limit};
+use super::options::{FuzzPlan, Limit};
 use crate::cli::exit::CliError;
 use crate::cli::output::Lines;
 use crate::cli::reproducer::Reproducers;
-use splatcheck_judge::campaign::{EngineReport, Exercised, Finding, Item, Observer, Share};
+use splatcheck_judge::campaign::{
+    Contender, EngineReport, Exercised, Finding, Hooks, Item, Observer, Share, run_in_chunks,
+};
 use splatcheck_judge::case_space::CaseSpace;
 use splatcheck_judge::coverage::{Coverage, Met};
 use splatcheck_judge::interrupt;
+use splatcheck_judge::minimize::shrink;
 use splatcheck_judge::report::Detail;
+use splatcheck_judge::threads::Pool;
 use splatcheck_judge::words::{count, grouped};
 use splatcheck_judge::workload::{AnyCase, Case};
 use splatcheck_workloads::fuzz::Results;
+
+/// Cases of a submission: they are small.
+pub(super) const CHUNK: usize = 64;
 
 /// Writes findings, measures coverage and shows both.
 pub(super) struct Watcher<'a> {
@@ -235,5 +242,29 @@ impl Observer for Watcher<'_> {
             self.bar.set_message(format!("{progress}, {}", self.left()));
             self.bar.tick();
         }
+    }
+}
+
+impl FuzzPlan {
+    /// Runs a campaign on the plan's threads.
+    ///
+    /// # Errors
+    /// A panic of an engine's thread; a case that cannot be prepared.
+    pub(super) fn campaign(
+        &self,
+        cases: impl Iterator<Item = (AnyCase, usize)> + Send,
+        contenders: Vec<Contender<'_>>,
+        hooks: Hooks<'_>,
+    ) -> Result<Vec<EngineReport>, CliError> {
+        let pool = Pool::of(self.jobs);
+        let run = || run_in_chunks((CHUNK, self.share), cases, contenders, hooks);
+        pool.install(run).map_err(CliError::of)
+    }
+
+    /// A smaller case that fails: made simpler as its generator can, then by what it keeps, needed or not,
+    /// such as a list as long as a batch.
+    pub(super) fn smaller(&self, item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        let tree = self.plan.index(item.case.as_ref()).and_then(|index| self.plan.tree(index));
+        tree.map_or_else(|| Arc::clone(&item.case), |tree| shrink(tree, fails)).smaller(fails)
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::options::{Workloads, parse_workloads};
 use crate::cli::own::OwnArgs;
 use crate::cli::paths;
 use crate::mutants::matrix::Budget;
-use splatcheck_judge::engines::drivers::EMULATOR;
+use splatcheck_judge::engines::EMULATOR;
 use splatcheck_judge::engines::{Discovery, Found};
 use splatcheck_judge::io::source_tree;
 

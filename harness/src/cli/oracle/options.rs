@@ -10,6 +10,7 @@ use crate::cli::contract::ModelName;
 use crate::cli::exit::CliError;
 use crate::cli::options::ConventionName;
 use crate::cli::paths;
+use splatcheck_judge::io::InputError;
 use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
 
 /// The arithmetic of the oracle, as typed.
@@ -105,4 +106,23 @@ impl OracleArgs {
             bounds: self.bounds.then_some(self.model),
         })
     }
+}
+
+/// Refuses what only a case of splats has, of a case of something else.
+pub(super) fn only_of_splats(plan: &OraclePlan, what: &str) -> Result<(), CliError> {
+    for (option, given) in [("--convention", plan.profile.is_some()), ("--stages", plan.stages)] {
+        if given {
+            let case = plan.case.display();
+            let problem = format!(
+                "{option}: is of cases of splats, and {case} is one of {what}: leave it out"
+            );
+            return Err(CliError::new(problem));
+        }
+    }
+    Ok(())
+}
+
+/// What became of the file of results.
+pub(super) fn written(result: Result<(), InputError>) -> Result<(), CliError> {
+    result.map_err(|error| CliError::caused("cannot write the result", error))
 }

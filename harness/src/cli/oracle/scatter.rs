@@ -4,8 +4,7 @@ use std::io::Write;
 
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
-use super::options::{OraclePlan, ScalarName};
-use super::{only_of_splats, written};
+use super::options::{OraclePlan, ScalarName, only_of_splats, written};
 use splatcheck_workloads::scatter::case::Case;
 use splatcheck_workloads::scatter::result_file::{in_f32, in_f64, radii_under, write_result};
 

@@ -4,8 +4,7 @@ use std::io::Write;
 
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
-use super::options::{OraclePlan, ScalarName};
-use super::{only_of_splats, written};
+use super::options::{OraclePlan, ScalarName, only_of_splats, written};
 use splatcheck_judge::table::table;
 use splatcheck_judge::under;
 use splatcheck_judge::words::count;

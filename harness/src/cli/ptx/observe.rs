@@ -9,7 +9,8 @@ use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD_REPLAY;
 use splatcheck_gpu::{Data, EngineError, Stage, Tensors, Work};
 use splatcheck_reference::splat::Formulation;
 
-use super::{PtxPlan, save};
+use super::options::PtxPlan;
+use super::save;
 use crate::cli::exit::{CliError, Outcome};
 use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};

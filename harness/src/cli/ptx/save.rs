@@ -5,7 +5,7 @@ use std::path::Path;
 
 use splatcheck_gpu::{EngineError, Stage, Tensors};
 
-use super::{PtxPlan, Run};
+use super::options::PtxPlan;
 use crate::cli::exit::CliError;
 use crate::user_kernel::UserProgram;
 use splatcheck_judge::campaign::Item;
@@ -15,15 +15,20 @@ use splatcheck_judge::io::container::{self, Entry, Part};
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::judge::{Arithmetic, OutputBound};
 use splatcheck_judge::workload::{AnyCase, views};
+use splatcheck_reference::splat::Formulation;
 
 /// Writes the first case that the kernel is for: inputs under their names, `f32_NAME` of each output, and in f64
 /// `exact_NAME`. A kernel that is stopped has no outputs.
 ///
 /// # Errors
 /// The case cannot be prepared, or the file not be written.
-pub(super) fn judged(run: &Run<'_>, file: &Path) -> Result<(), CliError> {
-    let (plan, stage) = (run.plan, run.stage);
-    let judged = |case: &AnyCase| plan.kernel.judged(case, run.formulation).map_err(CliError::of);
+pub(super) fn judged(
+    plan: &PtxPlan,
+    formulation: Formulation,
+    file: &Path,
+) -> Result<(), CliError> {
+    let stage = plan.kernel.stage(formulation);
+    let judged = |case: &AnyCase| plan.kernel.judged(case, formulation).map_err(CliError::of);
     for (case, view) in views(plan.subject.iter()) {
         let item = Item::of(judged(&case)?, view, &|one| one == stage).map_err(CliError::of)?;
         let Some(job) = item.job(stage) else { continue };

@@ -1,16 +1,55 @@
-//! What a campaign of schedules has run, and what it has left out.
+//! The rounds of a campaign of schedules, what it has run, and what it has left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use splatcheck_gpu::artifact::{self, Artifact};
 use splatcheck_gpu::{Reduction, Setting};
 
-use super::{Round, THRESHOLDS};
 use crate::emulated;
 use splatcheck_gpu::Stage;
 use splatcheck_judge::campaign::{EngineReport, Fault, Item};
+use splatcheck_judge::engines::{Emulation, Order};
 use splatcheck_judge::table::table;
 use splatcheck_judge::verdict::Verdict;
+
+/// Thresholds of a warp of 32 lanes, from always to never.
+const THRESHOLDS: u64 = 34;
+/// With and without fast math.
+const VARIANTS: u64 = 2;
+/// Seeds in a row after which every threshold has met every variant.
+pub(super) const ROUNDS: u64 = THRESHOLDS * VARIANTS;
+
+/// One schedule with the kernels and the threshold that it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// Kernels and schedule.
+    pub emulation: Emulation,
+    /// For the reductions that have one.
+    pub threshold: u32,
+}
+
+impl Round {
+    /// The round of a seed.
+    #[must_use]
+    pub fn new(order: Order, seed: u64) -> Self {
+        let threshold = u32::try_from(seed % THRESHOLDS).unwrap_or(0);
+        // The next seed has the next variant, and so has the next seed with the same threshold, which
+        // without the second term would have the same (34 and 2 share a factor).
+        let variant = (seed % VARIANTS + seed / THRESHOLDS) % VARIANTS;
+        let order = order.with_seed(seed);
+        let emulation = Emulation { fast_math: variant == 1, order, ..Emulation::default() };
+        Self { emulation, threshold }
+    }
+
+    /// Every reduction, at the threshold where it has one.
+    pub(super) fn settings(self) -> Vec<Setting> {
+        let at = |reduction: Reduction| {
+            let threshold = if reduction.has_threshold() { self.threshold } else { 0 };
+            Setting { reduction, threshold }
+        };
+        Reduction::ALL.map(at).to_vec()
+    }
+}
 
 /// The counts of one kind of schedule, stage and reduction.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use splatcheck_gpu::{Reduction, Setting};
 
-use super::TrainPlan;
+use super::options::TrainPlan;
 use splatcheck_workloads::train::fit::{Curve, End};
 use splatcheck_workloads::train::loss::Loss;
 

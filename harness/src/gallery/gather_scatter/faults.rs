@@ -2,8 +2,7 @@
 
 use splatcheck_reference::sparse::Products;
 
-use super::Found;
-use super::layer::{Group, Layer};
+use super::layer::{Found, Group, Layer};
 
 /// A mistake of gather, multiply and scatter, of public kernels where they are known to have made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,9 +150,4 @@ fn copy(from: &[f32], row: usize, to: &mut [f32]) {
 /// To the nearest number of ten bits behind the leading one, halves away from zero, as a conversion to TF32 does.
 fn ten_bits(x: f32) -> f32 {
     f32::from_bits(x.to_bits().wrapping_add(0x1000) & !0x1fff)
-}
-
-/// A mean in f32; 0 of nothing.
-pub(super) fn mean(sum: f32, count: u16) -> f64 {
-    f64::from(if count == 0 { 0.0 } else { sum / f32::from(count) })
 }

@@ -1,11 +1,9 @@
 //! A layer with drawn numbers, and its groups of offsets.
 
-use splatcheck_reference::sparse::{self, KernelMap};
+use splatcheck_reference::sparse::{self, KernelMap, Products};
 use splatcheck_reference::splat::synthetic::Random;
 
 use super::super::sites::Case;
-use super::Found;
-use super::faults::mean;
 
 /// The most of a feature, in magnitude: 12 bits, more than TF32 keeps.
 const FEATURE: u16 = 4095;
@@ -128,4 +126,30 @@ impl<'a> Layer<'a> {
         let of = |(at, sum): (usize, &f32)| mean(*sum, counts[counted(at / self.ins)]);
         sums.iter().enumerate().map(of).collect()
     }
+}
+
+/// What the kernels make of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::gallery) struct Found {
+    pub(super) products: Products<f64>,
+    /// The mean of each output's sources.
+    pub(super) means: Vec<f64>,
+}
+
+impl Found {
+    /// Every array by name, with the length of its rows.
+    pub(super) fn arrays(&self, layer: &Layer<'_>) -> [(&'static str, usize, &[f64]); 4] {
+        let Products { out, v_feats, v_weights } = &self.products;
+        [
+            ("out", layer.outs, out),
+            ("v_feats", layer.ins, v_feats),
+            ("v_weights", layer.outs, v_weights),
+            ("means", layer.ins, &self.means),
+        ]
+    }
+}
+
+/// A mean in f32; 0 of nothing.
+fn mean(sum: f32, count: u16) -> f64 {
+    f64::from(if count == 0 { 0.0 } else { sum / f32::from(count) })
 }

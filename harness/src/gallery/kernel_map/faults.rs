@@ -1,8 +1,11 @@
 //! What kernels with a known fault return: the definition with the mistake in it, row by row.
 
+use super::super::exact::BLOCK;
 use super::super::sites::Case;
-use super::{BLOCK, NONE};
 use splatcheck_reference::sparse::Site;
+
+/// What a query without a source has.
+pub(super) const NONE: i32 = -1;
 
 /// What a block is filled up with on each axis.
 const SENTINEL: i64 = 0x3fff_ffff;

@@ -100,14 +100,9 @@ impl ForeignProgram for LoweredWgsl {
             let upload = |words: &Vec<u32>| device.upload(bytemuck::cast_slice(words));
             let buffers: Vec<_> = plan.run.buffers.iter().map(upload).collect();
             for dispatch in &plan.run.dispatches {
-                let own = self.text.buffers.iter().map(|bound| {
-                    let variables = dispatch.entry.variables.iter().zip(&dispatch.buffers);
-                    let place = (bound.group, bound.binding);
-                    let mut own = variables.filter(|(one, _)| (one.group, one.binding) == place);
-                    let nothing = || EngineError::Input(format!("nothing is '{}'", bound.name));
-                    own.next().map(|(_, &number)| buffers[number]).ok_or_else(nothing)
-                });
-                let own = own.collect::<Result<Vec<_>, _>>()?;
+                let own = dispatch.bound(&self.text.buffers, &buffers);
+                let nothing = |name| EngineError::Input(format!("nothing is bound as '{name}'"));
+                let own = own.map_err(nothing)?;
                 let arguments = device.arguments(&self.text.buffers, &own);
                 let (grid, block) = (dispatch.workgroups, self.text.workgroup);
                 // A dispatch of no workgroups does nothing in WebGPU.

@@ -7,9 +7,11 @@ use splatcheck_gpu::{EngineError, Tensors};
 
 use super::WgslKernel;
 use super::bind::{numbers, rows, slot, unfit_at};
-use crate::manifest::contents::{Initial, LARGEST, initial};
+use crate::manifest::contents::{Initial, initial};
 use crate::manifest::types::{Argument, Contents, Launch, Parameter, Scalar, Start};
-use crate::manifest::values::{ValueError, count, number_bytes, of_kernel, words_of, wrong};
+use crate::manifest::values::{
+    LARGEST, ValueError, count, number_bytes, of_kernel, words_of, wrong,
+};
 use splatcheck_workloads::layout::{Array, KernelKind, Symbols};
 
 /// What an engine is asked for to run the kernels on one job.

@@ -13,9 +13,6 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-/// What is said of a mutant that is proved to do what the original does.
-pub const PROVED: &str = "proved: whatever the launch, nothing that matters differs";
-
 /// What every launch of some kernels has in common. Kernels are named as in reports, without their number of
 /// channels; `*` stands for any characters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -4,8 +4,9 @@
 use super::super::Catch;
 use super::super::class::{Class, Trial};
 use super::super::emulated::{Counts, disagrees, job_of, misuse};
+use super::GeneratedError;
 use super::case_set::CaseSet;
-use super::{GeneratedError, Subject};
+use super::subject::Subject;
 use splatcheck_emulator::mutate::{Mutation, MutationKind};
 use splatcheck_emulator::{InstructionCoverage, KernelCoverage, Policy, Schedule};
 use splatcheck_gpu::emulator::EmulatorEngine;

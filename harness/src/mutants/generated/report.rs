@@ -2,7 +2,8 @@
 
 use super::super::BY_COUNTS;
 use super::run_mutants::Unchanged;
-use super::{Closest, Fate, Record, Source, Subject};
+use super::subject::Subject;
+use super::{Closest, Fate, Record, Source};
 use splatcheck_judge::table::table;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

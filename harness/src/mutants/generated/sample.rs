@@ -1,6 +1,7 @@
 //! Which of the mutations are run.
 
-use super::{GeneratedError, Subject};
+use super::GeneratedError;
+use super::subject::Subject;
 use rayon::prelude::*;
 use splatcheck_emulator::mutate::{Mutation, apply};
 use splatcheck_emulator::{Module, mix};
@@ -79,7 +80,7 @@ fn of_kernel(subject: &Subject, share: usize, seed: u64, kernel: usize) -> Drawn
 
 #[cfg(test)]
 mod tests {
-    use super::super::subjects;
+    use super::super::subject::subjects;
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Cases by number, from a seed or from generators.
 
-use super::Plan;
+use super::plan::Plan;
 use splatcheck_gpu::{Setting, Stage};
 use splatcheck_judge::campaign::Policy;
 use splatcheck_judge::workload::{AnyCase, Case, CaseTree, Generator, Workload};

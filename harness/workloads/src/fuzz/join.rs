@@ -3,7 +3,8 @@
 //! So it is where the engine's numbers do not depend on what else is submitted with a case and no
 //! engine was given up: sums of native atomics may round differently from run to run.
 
-use super::{Results, Shard};
+use super::record::Results;
+use super::shard::Shard;
 use std::fmt;
 use std::mem::take;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The result file's form. Everything read is checked before it is believed.
 
-use super::results::RESULT;
-use super::{AimError, Plan, Results, Shard};
+use super::plan::{AimError, Plan};
+use super::shard::Shard;
 use crate::UnknownWorkload;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::Stage;
@@ -22,6 +22,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, fs, io};
+
+/// The result file's name in the folder of findings.
+pub const RESULT: &str = "result.json";
+
+/// What was run, where, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// What was drawn.
+    pub plan: Plan,
+    /// How many cases the whole campaign has.
+    pub cases: u64,
+    /// The part that was run.
+    pub shard: Shard,
+    /// The parts of it that could not be read, and so are not in what follows.
+    pub absent: Vec<Shard>,
+    /// One more than the largest index that an engine has run.
+    pub reached: u64,
+    /// The generators that were to be drawn from but whose files were not on the machine.
+    pub not_drawn: BTreeSet<String>,
+    /// The engines that were asked for and that the machine does not have.
+    pub missing: Vec<Missing>,
+    /// The engines that it has; findings in the order of their cases.
+    pub reports: Vec<EngineReport>,
+    /// By engine id.
+    pub coverage: BTreeMap<String, Coverage>,
+    /// What the cases have among them.
+    pub space: CaseSpace,
+}
 
 /// What makes two parts those of one campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,49 +1,20 @@
 //! What a campaign, or one part of it, came to: for people as text, for `merge` as a file.
 
-use super::record::{self, Campaign, Record, ResultError};
-use super::{Plan, Shard};
+use super::record::{self, Campaign, RESULT, Record, ResultError, Results};
+use super::shard::Shard;
 use splatcheck_judge::campaign::EngineReport;
-use splatcheck_judge::case_space::{CaseSpace, Run};
+use splatcheck_judge::case_space::Run;
 use splatcheck_judge::coverage::Coverage;
-use splatcheck_judge::engines::Missing;
 use splatcheck_judge::gate::Provenance;
 use splatcheck_judge::io::InputError;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::report::{Detail, Report, reproducer, reproducer_path};
 use splatcheck_judge::words::{count, list};
 use splatcheck_judge::workload::generator;
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The result file's name in the folder of findings.
-pub const RESULT: &str = "result.json";
 /// The text report's.
 pub const REPORT: &str = "report.txt";
-
-/// What was run, where, and what came of it.
-#[derive(Clone, Debug)]
-pub struct Results {
-    /// What was drawn.
-    pub plan: Plan,
-    /// How many cases the whole campaign has.
-    pub cases: u64,
-    /// The part that was run.
-    pub shard: Shard,
-    /// The parts of it that could not be read, and so are not in what follows.
-    pub absent: Vec<Shard>,
-    /// One more than the largest index that an engine has run.
-    pub reached: u64,
-    /// The generators that were to be drawn from but whose files were not on the machine.
-    pub not_drawn: BTreeSet<String>,
-    /// The engines that were asked for and that the machine does not have.
-    pub missing: Vec<Missing>,
-    /// The engines that it has; findings in the order of their cases.
-    pub reports: Vec<EngineReport>,
-    /// By engine id.
-    pub coverage: BTreeMap<String, Coverage>,
-    /// What the cases have among them.
-    pub space: CaseSpace,
-}
 
 impl Results {
     /// The reproducers in `folder` of every engine's findings.

@@ -25,10 +25,10 @@ use std::path::Path;
 use splatcheck_reference::grid::{ComputedScales, Encoding, Grid, GridError};
 
 use super::case::{Case, LevelTable, Points};
-use super::fields::{self, encoding_of, fields, refused};
+use super::fields::{self, NAME, encoding_of, fields, refused};
 use super::gate::Gate;
 use super::growth::{self, LevelTableCase};
-use super::{NAME, text};
+use super::text;
 use splatcheck_judge::io::container::{Container, Entry, Part};
 use splatcheck_judge::io::error::{InputError, Problem, quoted};
 use splatcheck_judge::io::toml_node::Table;

@@ -1,6 +1,5 @@
 //! The fields of an encoding as case and result files name them.
 
-use super::NAME;
 use splatcheck_judge::io::error::{Problem, quoted};
 use splatcheck_judge::workload::WORKLOAD_KEY;
 use splatcheck_reference::grid::{
@@ -9,6 +8,9 @@ use splatcheck_reference::grid::{
 };
 use std::collections::BTreeMap;
 use std::str::FromStr;
+
+/// The workload's name in files.
+pub const NAME: &str = splatcheck_gpu::stages::grid::NAME;
 
 /// The names of all fields, and of the program whose values hold for those that are absent.
 pub(super) const WITH_PROFILE: [&str; 10] = [

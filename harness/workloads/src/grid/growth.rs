@@ -2,25 +2,29 @@
 //!
 //! No point and no entry belongs to it, so that tables may be as large as integers of 32 bits count.
 
-mod expectation;
 pub mod file;
 pub mod generator;
 #[cfg(test)]
 mod tests;
-pub(super) mod traits;
 
 use super::case::place;
-use expectation::expect;
 use splatcheck_gpu::stages::grid::LEVELS;
 use splatcheck_gpu::{Data, Stage, TensorError, Tensors};
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::error::{Problem, quoted};
-use splatcheck_judge::judge::{Arithmetic, Expectation};
+use splatcheck_judge::judge::{
+    Allowed, Arithmetic, DerivedFrom, Expectation, Output, OutputBound, Rows, Rule,
+};
 use splatcheck_judge::under;
 use splatcheck_judge::workload::named::{self, Named};
 use splatcheck_judge::workload::{Job, Oracle};
-use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
+use splatcheck_reference::arithmetic::{Cuda, Model, Scalar};
+use splatcheck_reference::grid::{
+    DenseStride, EntriesRule, Growth, LevelBounds, ScaleRule, levels,
+};
+use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::sync::Arc;
 
 /// A case of the stage.
 pub type LevelTableCase = Named<TableGrowth>;
@@ -90,7 +94,7 @@ impl named::Numbers for TableGrowth {
     }
 
     fn traits(&self, _view: usize) -> Traits {
-        traits::traits(self)
+        traits(self)
     }
 
     fn describe(&self, _view: usize) -> String {
@@ -141,5 +145,107 @@ impl Oracle for OfCase {
             }
         };
         under!(arithmetic, expect(case))
+    }
+}
+
+pub(in crate::grid) const CEIL: &str = "resolutions of a level table";
+pub(in crate::grid) const DECIDED: &str = "decided";
+pub(in crate::grid) const OPEN: &str = "left open by roundings";
+
+/// Whether roundings decide what a level table has.
+fn ceil_of(case: &TableGrowth) -> &'static str {
+    if levels::<Cuda>(&case.growth).iter().any(LevelBounds::is_open) { OPEN } else { DECIDED }
+}
+
+/// What a case of a level table has.
+fn traits(case: &TableGrowth) -> Traits {
+    Traits::from([
+        (CEIL.to_owned(), ceil_of(case).to_owned()),
+        (ScaleRule::FIELD.to_owned(), case.growth.scale_rule.to_string()),
+        (EntriesRule::FIELD.to_owned(), case.growth.entries_rule.to_string()),
+    ])
+}
+
+/// Scales within their bounds and resolutions of either side of an undecided ceil; entries and offsets exactly
+/// as they follow from the resolutions that the kernel has.
+fn expect<M: Model>(case: &TableGrowth) -> Expectation {
+    let bounds = levels::<M>(&case.growth);
+    let count = bounds.len();
+    let vertices = |level: &LevelBounds<M>| u32::try_from(level.resolution).unwrap_or(u32::MAX);
+    let entries: Vec<_> = bounds.iter().map(|level| case.entries(vertices(level))).collect();
+    let offsets = sums(entries.iter().copied());
+    let output = |name, count, bound| Output { name, shape: vec![count], bound };
+    let follows =
+        |oracle, rule: Arc<dyn Rule>| OutputBound::DerivedFrom(DerivedFrom { oracle, rule });
+    let outputs = vec![
+        output("scales", count, scales(case.growth.scale_rule, &bounds)),
+        output("resolutions", count, either(&bounds, 0)),
+        output("entries", count, follows(entries, Arc::new(OfResolutions(case.clone())))),
+        output("offsets", count + 1, follows(offsets, Arc::new(OfEntries))),
+    ];
+    let undecided = bounds.iter().filter(|level| level.is_open()).count() as u64;
+    let rows = Rows { count: 1, outputs, terms: None, presence: None, open: Vec::new() };
+    Expectation { model: M::TABLE, undecided, rows: vec![rows] }
+}
+
+/// A resolution is checked to be far below.
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Whole scales are one less than their resolutions; others lie within a radius.
+fn scales<M: Model>(rule: ScaleRule, bounds: &[LevelBounds<M>]) -> OutputBound {
+    match rule {
+        ScaleRule::MinusOne => {
+            let within = |level: &LevelBounds<M>| (level.scale.value(), level.scale.radius());
+            OutputBound::Interval(bounds.iter().map(within).collect())
+        }
+        ScaleRule::Floor => either(bounds, 1),
+    }
+}
+
+/// The resolutions that roundings leave open, less `less`. Of levels of which nothing is known, nothing is said.
+fn either<M: Model>(bounds: &[LevelBounds<M>], less: i64) -> OutputBound {
+    let oracle = bounds.iter().map(|level| whole(level.resolution) - less);
+    let ranges: Option<Vec<_>> = bounds.iter().map(|level| level.resolutions).collect();
+    let Some(ranges) = ranges else {
+        let unknown = |r: i64| (r as f64, f64::INFINITY);
+        return OutputBound::Interval(oracle.map(unknown).collect());
+    };
+    let open = ranges.into_iter().enumerate().filter(|(_, [low, high])| low != high);
+    let all = |[low, high]: [u64; 2]| (low..=high).map(|r| whole(r) - less).collect();
+    let others = open.map(|(level, range)| (level, all(range))).collect();
+    let anything = BTreeSet::new();
+    OutputBound::OneOf(Allowed { oracle: oracle.collect(), others, anything })
+}
+
+/// Where each of so many things begins, and where the last ends.
+fn sums(counts: impl Iterator<Item = i64>) -> Vec<i64> {
+    let mut sum = 0;
+    let ends = counts.map(|count| {
+        sum += count;
+        sum
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// Entries are those of the kernel's own resolutions.
+#[derive(Debug)]
+struct OfResolutions(TableGrowth);
+
+impl Rule for OfResolutions {
+    fn of(&self, outputs: &Tensors) -> Option<Vec<i64>> {
+        let own = outputs.u32("resolutions").ok()?;
+        Some(own.iter().map(|&r| self.0.entries(r)).collect())
+    }
+}
+
+/// Offsets are sums of the kernel's own entries.
+#[derive(Debug)]
+struct OfEntries;
+
+impl Rule for OfEntries {
+    fn of(&self, outputs: &Tensors) -> Option<Vec<i64>> {
+        Some(sums(outputs.u32("entries").ok()?.iter().copied().map(i64::from)))
     }
 }

@@ -1,7 +1,7 @@
 //! The ways in which cases of grid encodings differ.
 
 use super::case::Points;
-use super::growth::traits::{CEIL, DECIDED, OPEN};
+use super::growth::{CEIL, DECIDED, OPEN};
 use splatcheck_judge::case_space::{Axis, Side, Traits, Value, Wanted, near_powers};
 use splatcheck_reference::grid::{
     Crowded, DenseStride, EntriesRule, Hash, Interpolation, Lattice, Outside, PositionOffset,

@@ -1,8 +1,8 @@
 //! Grid encodings as a workload: how their cases are drawn and read.
 
-use super::NAME;
 use super::case::Points;
 use super::case_file::{AnyCaseFile, read_any};
+use super::fields::NAME;
 use super::generators::{ALL, is_quick};
 use super::growth::TableGrowth;
 use super::growth::generator::TABLES;

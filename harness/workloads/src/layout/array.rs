@@ -9,7 +9,8 @@ use splatcheck_gpu::{Dtype, EngineError, Tensors};
 use super::axes::Axes;
 use super::kind::KernelKind;
 use super::symbols::Symbols;
-use super::tensor::{self, Rows, Tensor, Use, Width};
+use super::tensor::words::{folded, words};
+use super::tensor::{Rows, Tensor, Use, Width};
 use crate::floats::{self, Stored};
 use splatcheck_judge::verdict::{index, place};
 
@@ -325,8 +326,8 @@ impl Array {
     pub fn pack(&self, inputs: &Tensors, symbols: &Symbols) -> Result<Vec<u32>, EngineError> {
         let meaning = (self.meaning.end, self.meaning.none);
         let of = |tensor| match (tensor, self.meaning.folded) {
-            (Tensor::VRenderAlphas, true) => tensor::folded(inputs).map(Cow::Owned),
-            _ => tensor::words(tensor, meaning, inputs, symbols),
+            (Tensor::VRenderAlphas, true) => folded(inputs).map(Cow::Owned),
+            _ => words(tensor, meaning, inputs, symbols),
         };
         if let ([Field::Whole(tensor)], Layout::Rows, false) =
             (&self.fields[..], self.layout, self.meaning.half_off_diagonal)

@@ -2,16 +2,22 @@
 //! the arrays of its stage.
 
 mod usage;
-mod words;
-
-pub use usage::Use;
-pub(crate) use words::{folded, words};
+pub(crate) mod words;
 
 use splatcheck_gpu::Dtype;
 use splatcheck_gpu::stage::{Dim, Port, Role};
 
 use super::kind::KernelKind;
 use super::symbols::Symbols;
+
+/// What a kernel of a kind does with an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It reads it.
+    Read,
+    /// It writes it.
+    Write,
+}
 
 /// What has one row of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

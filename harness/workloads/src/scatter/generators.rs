@@ -8,10 +8,8 @@ mod sizes;
 
 use super::case::Numbers;
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_judge::workload::rows::{self, Row, often};
 use splatcheck_judge::workload::{Frequency, Generator, Promise};
-use splatcheck_reference::scatter::NO_KEY;
 
 /// Every generator. The order is that of a campaign's turns.
 pub const ALL: &[Row<Numbers>] = &[
@@ -71,28 +69,6 @@ pub const ALL: &[Row<Numbers>] = &[
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Row<Numbers>> {
     rows::find(ALL, name)
-}
-
-/// `count` rows of `rows`, no two equal.
-fn some_rows(rng: &mut CaseRng, count: usize, rows: u32) -> Vec<u32> {
-    let mut all: Vec<u32> = (0..rows).collect();
-    rng.shuffle(&mut all);
-    all.truncate(count);
-    all
-}
-
-/// Elements with these keys and so many values each, for so many rows, which begin at zero or not. What
-/// idle elements hold is infinite or no number.
-fn with_values(rng: &mut CaseRng, keys: Vec<u32>, width: usize, rows: u32) -> Numbers {
-    let mut values = rng.values(keys.len() * width);
-    for (key, values) in keys.iter().zip(values.chunks_exact_mut(width)) {
-        if *key == NO_KEY {
-            values.fill(if rng.coin() { f32::NAN } else { f32::INFINITY });
-        }
-    }
-    let words = rows as usize * width;
-    let initial = if rng.coin() { rng.values(words) } else { vec![0.0; words] };
-    Numbers { keys, values, initial, width }
 }
 
 #[cfg(test)]

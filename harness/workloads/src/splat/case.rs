@@ -1,7 +1,7 @@
 //! A case: one scene with its convention, and why it exists.
 
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_judge::workload::CaseId;
+use splatcheck_judge::workload::{AnyCase, CaseId};
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::scene::Scene;
 use splatcheck_reference::splat::{Colors, Gaussians};
@@ -51,4 +51,10 @@ pub fn only(gaussians: &Gaussians<f32>, ids: &[usize]) -> Gaussians<f32> {
         opacities: ids.iter().map(|&id| opacities[id]).collect(),
         colors,
     }
+}
+
+/// The splat case that a campaign holds; `None` for a case of another workload.
+#[must_use]
+pub fn splat_case(case: &AnyCase) -> Option<&Case> {
+    case.as_any().downcast_ref()
 }

@@ -2,14 +2,9 @@
 //! that it does it by. Here its answers are judged, and its files made (`files`); nothing of it knows how
 //! the program is reached.
 
-mod files;
+pub mod files;
 
-pub use files::raster_arrays;
-
-use self::files::OF_EVERY_FORMULATION;
-use super::formulated::{
-    FormulationUse, judged_in, judged_on_foreign, judged_with_image, stage_of,
-};
+use super::formulated::{FormulationUse, judged_in, judged_on_foreign, judged_with_image};
 use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
 use super::whole::{Taken, as_whole};
@@ -359,18 +354,6 @@ impl Contract {
         self.formulation
     }
 
-    /// The inputs that the program is given in the one formulation and not in the other: where a preset
-    /// says which arrays there are, none.
-    #[must_use]
-    pub fn given_only_in(&self, one: Formulation, other: Formulation) -> Vec<&'static str> {
-        if self.preset.is_some() || self.level != Level::Raster {
-            return Vec::new();
-        }
-        let without = stage_of(other);
-        let names = stage_of(one).inputs.iter().map(|port| port.name);
-        names.filter(|name| !OF_EVERY_FORMULATION.contains(name) && !without.reads(name)).collect()
-    }
-
     /// The setting that its sums are bounded by: one term after another is the longest chain of all
     /// orders of addition. `None` where nothing is added that the bounds have not counted.
     #[must_use]
@@ -440,25 +423,11 @@ impl Contract {
 /// lanes are lost.
 const LANES: u32 = 32;
 
-/// Judges a program's outputs for a view of a case: every element by the bounds of the arithmetic that it
-/// promises, sums in any order.
+/// Judges a program's outputs for a job: every element by the bounds of the arithmetic that it promises,
+/// sums in any order.
 ///
 /// # Errors
-/// [`ContractError`]: a case that the level has no job of, or outputs that are missing or have another
-/// type or shape.
-pub fn judge_level(
-    contract: &Contract,
-    arithmetic: Arithmetic,
-    (case, view): (&AnyCase, usize),
-    outputs: &Tensors,
-) -> Result<Tally, ContractError> {
-    judge_job(contract, arithmetic, &contract.job(case, view)?, outputs)
-}
-
-/// As [`judge_level`], of a job that was made before.
-///
-/// # Errors
-/// [`ContractError::Output`].
+/// [`ContractError::Output`]: one is missing, or has another type or shape.
 pub fn judge_job(
     contract: &Contract,
     arithmetic: Arithmetic,

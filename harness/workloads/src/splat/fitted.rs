@@ -6,7 +6,8 @@
 //! are alike, and that no sum grows beyond what a generator promises. Cases in files are there for what they
 //! are, and stay so.
 
-use super::workload::{ColorForms, splat_case};
+use super::case::splat_case;
+use super::workload::ColorForms;
 use splatcheck_judge::io::notation::round;
 use splatcheck_judge::workload::AnyCase;
 use splatcheck_judge::workload::rows::recounted;

@@ -4,9 +4,8 @@
 //! The gradients to begin with are drawn, the same for each Gaussian and camera of a number: those of a
 //! rasterization are zero for every Gaussian that no pixel shows.
 
-use super::case::Case;
+use super::case::{Case, splat_case};
 use super::minimize::reduce;
-use super::splat_case;
 use crate::layout::axes::read_as;
 use splatcheck_emulator::mix;
 use splatcheck_gpu::hazard::Hazard;

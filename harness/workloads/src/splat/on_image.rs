@@ -6,10 +6,9 @@
 //! decide, either is accepted. Opacities are as they are given: what gsplat calls compensations is left to the
 //! rasterization, because its gradient divides by the compensation plus 1e-6, which no convention here has.
 
-use super::case::Case;
+use super::case::{Case, splat_case};
 use super::diagnosis::{of_project_backward_on_image, of_project_on_image};
 use super::expectation::{project_backward_on_image, project_on_image};
-use super::splat_case;
 use super::stage::{ImageStage, ProjectStage};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Data, Stage, Tensors};

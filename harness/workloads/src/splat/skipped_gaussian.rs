@@ -5,8 +5,8 @@
 //! conic: f32 rounds a covariance of a positive determinant to a conic of one. So the projection has
 //! no job.
 
+use super::case::splat_case;
 use super::generators::RASTERIZATION;
-use super::splat_case;
 use super::stage::{RasterStage, STANDARD};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};

@@ -15,10 +15,9 @@ mod project;
 mod raster;
 mod rounded;
 
-pub use formulations::{FORMULATED, Judged, JudgedAs, STANDARD};
+pub use formulations::{FORMULATED, Judged, JudgedAs, RoundedInputs, STANDARD};
 pub use margins::Margins;
 pub use mixed::ARRAYS as OF_VIEWS;
 pub(super) use on_image::ImageStage;
 pub use project::ProjectStage;
 pub use raster::RasterStage;
-pub use rounded::RoundedInputs;

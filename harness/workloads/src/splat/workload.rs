@@ -1,6 +1,6 @@
 //! Splats as a workload: how their cases are drawn and read.
 
-use super::case::Case;
+use super::case::splat_case;
 use super::files::{case_file, corpus};
 use super::generators::{self, CHEAP_SIZES, find};
 use super::harmonics;
@@ -131,12 +131,6 @@ impl Workload for Splat {
         let case_file::CaseFile { case, notes } = case_file::read_case(file)?;
         Ok(CaseFile { case: Arc::new(case), notes })
     }
-}
-
-/// The splat case that a campaign holds; `None` for a case of another workload.
-#[must_use]
-pub fn splat_case(case: &AnyCase) -> Option<&Case> {
-    case.as_any().downcast_ref()
 }
 
 /// Whether a case has a Gaussian; one of another workload has what it is made of.

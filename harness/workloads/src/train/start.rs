@@ -105,6 +105,7 @@ fn squared(a: &[f64; 3], b: &[f64; 3]) -> f64 {
 mod tests {
     use super::*;
     use crate::train::picture::Picture;
+    use approx::assert_relative_eq;
     use splatcheck_reference::splat::Convention;
 
     fn picture() -> Target {
@@ -140,7 +141,8 @@ mod tests {
         assert!((0.0..9.0).contains(&last[0]) && last[1..] == [0.0, 1.0], "in the box: {last:?}");
         let ten = start(&target, 10, 1);
         // Distances 1, 1 and 2 in the middle of a row.
-        assert!((ten.log_scales[15] - ln(2.0) / 2.0).abs() < 1e-12, "{ten:?}");
-        assert!((extent(&ten) - 8.25_f64.sqrt()).abs() < 1e-12, "of 0 to 9");
+        assert_relative_eq!(ten.log_scales[15], ln(2.0) / 2.0, max_relative = 1e-12);
+        // Of 0 to 9.
+        assert_relative_eq!(extent(&ten), 8.25_f64.sqrt(), max_relative = 1e-12);
     }
 }

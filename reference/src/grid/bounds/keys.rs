@@ -1,6 +1,6 @@
 //! Which entries the corners of the points' cells are: the rows that a program adds to.
 
-use super::{Undecided, see};
+use super::possible::{Undecided, see};
 use crate::arithmetic::{Model, Tristate};
 use crate::grid::cell::corners_of_cell;
 use crate::grid::stages::{points, with_size};

@@ -1,13 +1,71 @@
 //! The cells that a point may lie in, where roundings decide.
 
-use super::Undecided;
 use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
 use crate::grid::cell::{Cell, Sides, floor, located, own_sides};
 use crate::grid::encoding::{Encoding, Lattice, RightCorner};
+use crate::grid::stages::is_outside;
 use crate::grid::table::Level;
 
+/// How many comparisons were followed more than one way, over all points and levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Undecided {
+    /// Whether a coordinate lies in one cell or the next, or at the vertex between them.
+    pub floors: u64,
+    /// Which of two fractions is the larger, of a simplex.
+    pub orders: u64,
+    /// Whether a point is outside.
+    pub outside: u64,
+    /// Points without a cell, of which nothing is known.
+    pub lost: u64,
+}
+
+impl Undecided {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.floors += other.floors;
+        self.orders += other.orders;
+        self.outside += other.outside;
+        self.lost += other.lost;
+    }
+
+    /// The counts by name.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 4] {
+        let Self { floors, orders, outside, lost } = *self;
+        [("floors", floors), ("orders", orders), ("outside", outside), ("lost points", lost)]
+    }
+}
+/// A point on a level as a stage sees it.
+pub(super) struct Seen<M, const D: usize> {
+    /// The possible cells; `None` where nothing is known.
+    pub(super) cells: Option<Vec<Cell<Bounded<M>, D>>>,
+    /// Whether the encoding leaves the point out; never certainly.
+    pub(super) outside: Tristate,
+    /// Whether the f64 oracle leaves it out.
+    pub(super) value_outside: bool,
+}
+
+/// `None` for a point that is certainly outside.
+pub(super) fn see<M: Model, const D: usize>(
+    position: [f32; D],
+    level: &Level,
+    encoding: &Encoding,
+    undecided: &mut Undecided,
+) -> Option<Seen<M, D>> {
+    let exact = position.map(f64::from);
+    let position = position.map(Bounded::<M>::from_f32);
+    let outside = is_outside(encoding, &position);
+    if outside == Tristate::Always {
+        return None;
+    }
+    undecided.outside += u64::from(outside == Tristate::Undecided);
+    let cells = possible_cells(position, level, encoding, undecided);
+    undecided.lost += u64::from(cells.is_none());
+    let value_outside = is_outside(encoding, &exact) == Tristate::Always;
+    Some(Seen { cells, outside, value_outside })
+}
+
 /// The cells that a point may lie in, the oracle's own first; `None` where nothing is known.
-pub(super) fn possible_cells<M: Model, const D: usize>(
+fn possible_cells<M: Model, const D: usize>(
     position: [Bounded<M>; D],
     level: &Level,
     encoding: &Encoding,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::arithmetic::{Dual, Scalar};
+use approx::{assert_abs_diff_eq, assert_relative_eq};
 
 /// The derivative of the loss by number `at` of one input, through the stage's own forward code.
 fn dual(case: &Case, of_table: bool, at: usize) -> f64 {
@@ -70,13 +71,13 @@ fn gradients_are_differences_of_the_loss() {
                     loss(&case, &positions, &table)
                 };
                 let difference = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
-                assert!((v - difference).abs() < 1e-6 * (1.0 + v.abs()), "{v}, {difference}");
+                assert_relative_eq!(v, difference, epsilon = 1e-6, max_relative = 1e-6);
             }
             for (at, &v) in v[1].iter().enumerate() {
                 let mut more = table.clone();
                 more[at] += 1.0;
                 let difference = loss(&case, &positions, &more) - loss(&case, &positions, &table);
-                assert!((v - difference).abs() < 1e-12, "entry {at}: {v}, {difference}");
+                assert_abs_diff_eq!(v, difference, epsilon = 1e-12);
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::arithmetic::{Cuda, CudaFast, Dual, Luck, Model, Perturbed, Scalar, Wgsl, perturb};
 use crate::grid::gate::{AtGates, Gated, gated, gated_backward};
+use approx::assert_abs_diff_eq;
 
 impl<M: Model> Input<Self> for Perturbed<M> {
     fn lift(self) -> Self {
@@ -81,7 +82,8 @@ fn an_open_gate_changes_nothing_and_a_shut_one_leaves_only_its_own_gradient() {
     assert!(gradients.v_positions.iter().all(|&v| v == 0.0), "flat at 0");
     let loss = dot(&y, &hollow.case.v_features);
     let sum: f64 = gradients.v_mask.iter().sum();
-    assert!((sum - loss).abs() < 1e-12, "weights add up to 1: {sum}, {loss}");
+    // Weights add up to 1.
+    assert_abs_diff_eq!(sum, loss, epsilon = 1e-12);
 }
 
 #[test]

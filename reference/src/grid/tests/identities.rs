@@ -1,6 +1,7 @@
 //! What holds of every encoding, without another program.
 
 use super::*;
+use approx::assert_abs_diff_eq;
 
 fn features(case: &Case) -> Vec<f64> {
     forward(&case.grid, &case.positions, &case.table)
@@ -65,7 +66,7 @@ fn the_gradient_times_the_table_is_the_loss() {
         let loss = dot(&features(&case), &case.v_features);
         let v_table = backward::<f64, _>(&case.grid, &case.positions, &case.v_features);
         let again = dot(&v_table, &case.table);
-        assert!((loss - again).abs() < 1e-11, "{encoding:?}: {loss} {again}");
+        assert_abs_diff_eq!(loss, again, epsilon = 1e-11);
     }
 }
 

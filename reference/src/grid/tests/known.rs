@@ -1,6 +1,7 @@
 //! Entries, features and refusals that are known by hand.
 
 use super::*;
+use approx::assert_abs_diff_eq;
 
 /// One level of a grid with so many features.
 fn one(encoding: Encoding, d: usize, scale: f32, resolution: u32, entries: u32) -> Grid {
@@ -53,7 +54,8 @@ fn the_skew_makes_the_diagonal_as_long_as_an_edge() {
             let moved = ones * back;
             ones * (1.0 - moved).powi(2) + (axes - ones) * moved.powi(2)
         };
-        assert!((square(1) - square(d)).abs() < 1e-12, "an axis and the diagonal, {d}");
+        // An axis and the diagonal.
+        assert_abs_diff_eq!(square(1), square(d), epsilon = 1e-12);
         // A point halfway to the far corner of the cell of vertex 0 has half of each of the two entries.
         let resolution = 3_u32;
         let entries = resolution.pow(d.into());
@@ -64,7 +66,7 @@ fn the_skew_makes_the_diagonal_as_long_as_an_edge() {
         table[far as usize] = 8.0;
         let half = vec![0.5 / (f32::from(d) + 1.0).sqrt(); d.into()];
         let y = forward::<f64, f32>(&grid, &half, &table)[0];
-        assert!((y - 6.0).abs() < 1e-5, "{y} halfway along the diagonal of {d} dimensions");
+        assert_abs_diff_eq!(y, 6.0, epsilon = 1e-5);
     }
     let cubic = Encoding { lattice: Lattice::Cubic, ..encoding };
     let error = Grid::new(cubic, [2, 1], &[1.0], &[2], &[0, 8]).expect_err("cubes are not skewed");

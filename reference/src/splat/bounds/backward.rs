@@ -5,7 +5,7 @@
 //! for every element what any such bound needs: the value, the sum of the terms' magnitudes, the
 //! sum of the terms' radii, and how many terms each tile adds.
 
-use super::backward_lanes::TileJob;
+use super::backward_lanes::{TileJob, TileSums};
 use super::counting::Counting;
 use crate::arithmetic::ElementBound;
 use crate::arithmetic::{Bounded, LaneJob, Model, dispatch};
@@ -43,14 +43,6 @@ impl GradientBounds {
     pub fn terms(&self, g: usize) -> u64 {
         self.tile_counts(g).iter().map(|&count| u64::from(count)).sum()
     }
-}
-
-/// What one tile adds up: `[entries, stride]` and the pixels counted per entry.
-#[derive(Debug, PartialEq)]
-pub(super) struct TileSums {
-    pub(super) elements: Vec<ElementBound>,
-    pub(super) counts: Vec<u32>,
-    pub(super) undecided: u64,
 }
 
 /// Bounds of the whole image, in the standard formulation.

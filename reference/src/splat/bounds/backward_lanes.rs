@@ -3,25 +3,15 @@
 
 mod state;
 
-use super::backward::TileSums;
 use super::lanes::{self, Along, AlongSlopes, Alpha, Constants, Splat, flags};
 use crate::arithmetic::{Bounded, Decided, LaneJob, Lanes, Model};
 use crate::splat::backward::rasterize::{GEOMETRY, add_places, turn_of};
-use crate::splat::formulated::{BackwardView, Ends, beyond, in_front, unblend};
+use crate::splat::formulated::{Ends, beyond, in_front, unblend};
 use crate::splat::formulation::Formulation;
 use crate::splat::pair::alpha_vjp_along;
-use crate::splat::reach::Footprint;
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel};
-use crate::splat::view::RasterView;
 use state::{Block, Channel, TileState};
-
-/// One tile's walk.
-pub(super) struct TileJob<'a, M> {
-    pub(super) view: &'a RasterView<'a, Bounded<M>>,
-    pub(super) inputs: &'a BackwardView<'a, Bounded<M>>,
-    pub(super) footprints: &'a [Footprint<Bounded<M>>],
-    pub(super) number: usize,
-}
+pub(super) use state::{TileJob, TileSums};
 
 impl<M: Model> LaneJob<f64> for TileJob<'_, M> {
     type Output = TileSums;
@@ -312,7 +302,7 @@ mod tests {
     use crate::arithmetic::{Wgsl, dispatch};
     use crate::splat::bounds::backward::{GradientBounds, backward_as};
     use crate::splat::bounds::tests::views::TestView;
-    use crate::splat::formulated::Omitted;
+    use crate::splat::formulated::{BackwardView, Omitted};
     use crate::splat::formulation::WalkOrder;
     use crate::splat::reach::footprints;
 

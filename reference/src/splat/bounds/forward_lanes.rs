@@ -1,14 +1,66 @@
-//! Bounds of forward rasterization of one tile: pixels in lanes while every comparison is decided,
+//! Bounds of forward rasterization, tile by tile: pixels in lanes while every comparison is decided,
 //! by themselves from the first that is not.
 
 use super::alpha::alpha_at;
-use super::forward::{Outcome, Pixel, finish};
+use super::forward_paths::{Outcome, Pixel, finish};
 use super::lanes::{self, Along, Cells, Constants, Place, Splat, flags, samples};
-use crate::arithmetic::{Arith, Bounded, ExtraRoundings, LaneJob, Lanes, Model, Scalar};
+use crate::arithmetic::{Arith, Bounded, ExtraRoundings, LaneJob, Lanes, Model, Scalar, dispatch};
 use crate::splat::rasterize::last_id;
-use crate::splat::reach::Footprint;
+use crate::splat::reach::{Footprint, footprints};
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Tile};
 use crate::splat::view::RasterView;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// The image with what a conforming kernel may return for it.
+#[derive(Clone, Debug)]
+pub struct RasterBounds<M> {
+    /// `[H,W,D]`, background included.
+    pub render_colors: Vec<Bounded<M>>,
+    /// `[H,W]`
+    pub render_alphas: Vec<Bounded<M>>,
+    /// `[H,W]`
+    pub transmittance: Vec<Bounded<M>>,
+    /// `[H,W]` the oracle's last contributor, -1 for none.
+    pub last_ids: Vec<i32>,
+    /// Further last contributors that a conforming kernel may report, by pixel.
+    pub other_last_ids: BTreeMap<usize, Vec<i32>>,
+    /// Comparisons that were followed both ways.
+    pub undecided: u64,
+}
+
+/// Bounds of the whole image.
+#[must_use]
+pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
+    let (width, height) = (view.width as usize, view.height as usize);
+    let (pixels, channels) = (width * height, view.splats.channels);
+    let zero = Bounded::from_f64(0.0);
+    let mut out = RasterBounds {
+        render_colors: vec![zero; pixels * channels],
+        render_alphas: vec![zero; pixels],
+        transmittance: vec![zero; pixels],
+        last_ids: vec![-1; pixels],
+        other_last_ids: BTreeMap::new(),
+        undecided: 0,
+    };
+    let tiles = view.lists.tile_offsets.len() - 1;
+    let footprints = footprints(view);
+    let outcomes: Vec<Vec<(usize, Outcome<M>)>> = (0..tiles)
+        .into_par_iter()
+        .map(|number| dispatch(TileJob { view, footprints: &footprints, number }))
+        .collect();
+    for (at, outcome) in outcomes.into_iter().flatten() {
+        out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);
+        out.render_alphas[at] = outcome.alpha;
+        out.transmittance[at] = outcome.t;
+        out.last_ids[at] = outcome.last;
+        out.undecided += outcome.undecided;
+        if !outcome.other_last.is_empty() {
+            out.other_last_ids.insert(at, outcome.other_last);
+        }
+    }
+    out
+}
 
 /// The state of a block's pixels, the colours apart.
 #[derive(Clone, Copy)]

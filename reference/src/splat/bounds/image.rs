@@ -1,8 +1,9 @@
 //! One camera's image and the sums over its pixels, of Gaussians of which nothing is exact.
 
-use super::backward::{GradientBounds, TileSums, gather};
+use super::backward::{GradientBounds, gather};
+use super::backward_lanes::TileSums;
 use super::bin::Candidates;
-use super::forward::Outcome;
+use super::forward_paths::Outcome;
 use super::order::{Key, groups};
 use super::pixel_paths::TileList;
 use super::undecided::Undecided;

@@ -11,7 +11,7 @@
 
 use super::alpha::{BoundedAlpha, MAX_PATHS, alpha_at};
 use super::backward_paths::{BackwardPaths, gradient_flows};
-use super::forward::{Outcome, Path, Pixel, finish};
+use super::forward_paths::{Outcome, Path, Pixel, finish};
 use super::order::{Key, decided_parts, orders};
 use super::undecided::Undecided;
 use super::unordered::{self, Member};

@@ -13,9 +13,9 @@ use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
 use crate::splat::backward::project::{Row, row};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::Convention;
-use crate::splat::project::on_image::of_projections;
+use crate::splat::project::on_image::{OnImage, of_projections};
 use crate::splat::project::{
-    CameraParams, OnImage, Projection, Projections, direction, project_all, project_one,
+    CameraParams, Projection, Projections, direction, project_all, project_one,
 };
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh;

@@ -14,7 +14,7 @@
 
 use super::alpha::{BoundedAlpha, stops};
 use super::backward_paths::BackwardPaths;
-use super::forward::Path;
+use super::forward_paths::Path;
 use crate::arithmetic::sum::in_any_order;
 use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
 use crate::splat::tile::Entry;

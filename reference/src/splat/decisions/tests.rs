@@ -1,4 +1,3 @@
-use super::raster::Walk;
 use super::*;
 use crate::splat::rasterize::rasterize;
 use crate::splat::render::project_scene;

@@ -4,7 +4,7 @@
 //! has J `R_w` or the root, and rounds the products of their terms instead. Where such a matrix is a
 //! difference of large terms, those products are far larger than its own.
 
-use super::CameraParams;
+use super::lens::CameraParams;
 use crate::arithmetic::Scalar;
 use crate::splat::linear::{M3, V3};
 

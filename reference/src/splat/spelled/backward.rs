@@ -1,7 +1,6 @@
 //! The stage `project_backward`, spelled otherwise.
 
-use super::forward::Step;
-use super::{CovarianceIn, EvaluationOrder, turned};
+use super::forward::{CovarianceIn, EvaluationOrder, Step, turned};
 use crate::arithmetic::{EvaluationOrders, Scalar};
 use crate::splat::backward::project::{
     ProjectionGradients, antialias_of, covariance_of, unit_quat,

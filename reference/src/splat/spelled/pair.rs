@@ -4,6 +4,7 @@
 //! determinant b^2/a is below c, so that the terms into which another form splits sigma are no larger than
 //! the three of the oracle's, and its roundings can be counted on those.
 
+use super::forward::counted;
 use crate::arithmetic::{Arith, ExtraRoundings, Scalar, exp};
 use crate::splat::pair::{PairGradient, alpha_vjp, sigma};
 
@@ -68,7 +69,7 @@ pub struct PairSpelling {
     /// Whether the gradient of the mean multiplies each offset by the Gaussian's value first:
     /// -(G dx a + G dy b), the sum times the gradient of G.
     pub mean_by_parts: bool,
-    /// As of [`super::EvaluationOrder`].
+    /// As of [`EvaluationOrder`](super::EvaluationOrder).
     pub extra_roundings: ExtraRoundings,
     /// The intermediate with that many, and what rounds.
     pub counted: &'static str,
@@ -92,7 +93,7 @@ pub const PRACTISED_PAIRS: [PairSpelling; 4] = [
     PairSpelling {
         name: "completed squares",
         power: PowerAs::CompletedSquares,
-        extra_roundings: super::counted(26),
+        extra_roundings: counted(26),
         counted: "the power, of the term c dy^2/2: 16 by the first square, c - b^2/a 7, its products 2, \
                   the sum 1",
         ..OURS
@@ -100,7 +101,7 @@ pub const PRACTISED_PAIRS: [PairSpelling; 4] = [
     PairSpelling {
         name: "Cholesky factor",
         power: PowerAs::Factor,
-        extra_roundings: super::counted(61),
+        extra_roundings: counted(61),
         counted: "the power, of the term c dy^2/2: 25 by the first square (the factors 5 and 10, products \
                   and sum 2), c - (b/l)^2 22, its root, product and square 13, the sum 1",
         ..OURS
@@ -108,7 +109,7 @@ pub const PRACTISED_PAIRS: [PairSpelling; 4] = [
     PairSpelling {
         name: "base two",
         power: PowerAs::BaseTwo,
-        extra_roundings: super::counted(4),
+        extra_roundings: counted(4),
         counted: "the power: log2 e and its product with the conic 1 each, and both products with the \
                   offset, which round where the oracle's are exact (a conic of powers of two)",
         ..OURS
@@ -116,7 +117,7 @@ pub const PRACTISED_PAIRS: [PairSpelling; 4] = [
     PairSpelling {
         name: "mean by parts",
         mean_by_parts: true,
-        extra_roundings: super::counted(1),
+        extra_roundings: counted(1),
         counted: "the gradient of the mean: the product of G and the offset, which both terms have for \
                   themselves",
         ..OURS

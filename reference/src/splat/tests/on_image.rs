@@ -6,7 +6,8 @@ use crate::arithmetic::{
 };
 use crate::splat::bounds;
 use crate::splat::convention::Convention;
-use crate::splat::project::{CameraParams, OnImage, project_on_image};
+use crate::splat::project::CameraParams;
+use crate::splat::project::on_image::{OnImage, project_on_image};
 use crate::splat::scene::Scene;
 use crate::splat::tests::scenes::{COUNT, Layout, scene};
 

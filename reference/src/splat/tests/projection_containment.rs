@@ -7,9 +7,10 @@ use crate::arithmetic::{
 };
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::{self, rasterize::SplatGradients};
+use crate::splat::bin::project;
 use crate::splat::bounds::{self, ProjectionBounds, ProjectionGradientBounds};
 use crate::splat::convention::Convention;
-use crate::splat::project::{CameraParams, Projections, project, project_splats};
+use crate::splat::project::{CameraParams, Projections, project_splats};
 use crate::splat::scene::Scene;
 use crate::splat::synthetic::Random;
 use crate::splat::tests::containment::{Ratios, conclude, contain};

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI, SQRT_2};
 
-use super::UNIT;
+use super::super::number::UNIT;
 use super::special::{digamma, erf, erfc, ln_gamma};
 
 /// A function of CUDA's library (CUDA Math API, "Single Precision Mathematical Functions").
@@ -130,6 +130,17 @@ impl Library {
         }
     }
 
+    /// How far a value may be from the real one.
+    #[inline(always)]
+    pub(in super::super) fn error(self, value: f64) -> f64 {
+        let size = match self {
+            // Its terms are up to 30, and cancel where it is 0.
+            Self::LnGamma => value.abs().max(32.0),
+            _ => value.abs(),
+        };
+        self.own_error() * size
+    }
+
     /// How far [`value`](Self::value) may be from the function, relative to it: the platform's functions
     /// are within a unit in the last place or two; an argument that is rounded first adds its own part.
     pub(in super::super) const fn own_error(self) -> f64 {
@@ -205,7 +216,7 @@ impl Library {
         if self.reaches_a_pole(x, r) {
             return f64::INFINITY;
         }
-        let own = 2.0 * super::error(super::Function::Library(self), y);
+        let own = 2.0 * self.error(y);
         own + match self {
             Self::Sin | Self::Cos => r[0].min(2.0),
             Self::SinPi | Self::CosPi => (PI * r[0]).min(2.0),

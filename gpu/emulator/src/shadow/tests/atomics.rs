@@ -1,5 +1,7 @@
 //! Sums and exchanges.
 
+use approx::assert_abs_diff_eq;
+
 use super::run::{elementwise, execute, execute_into, numbers, positive, schedules};
 use crate::Seed;
 
@@ -13,13 +15,13 @@ fn a_sum_by_atomics_is_exact_and_within_its_radius_in_every_order() {
     for schedule in schedules() {
         let outcome = execute(&elementwise(SUM), &x, &schedule);
         let found = outcome.values()[0];
-        assert!((found.value - expected).abs() <= found.uncertainty, "{found:?} not {expected}");
+        assert_abs_diff_eq!(found.value, expected, epsilon = found.uncertainty);
         assert!(found.uncertainty < 4e-12, "{found:?}");
-        assert!((f64::from(outcome.singles()[0]) - expected).abs() <= found.radius, "{found:?}");
+        assert_abs_diff_eq!(f64::from(outcome.singles()[0]), expected, epsilon = found.radius);
         // 31 additions, each half a unit in the last place of at most the sum.
         assert!(found.radius < 40.0 * expected / 16_777_216.0, "{found:?}");
         for (slope, x) in outcome.slopes().iter().zip(&x) {
-            assert!((slope.value - 2.0 * f64::from(*x)).abs() <= slope.uncertainty, "{slope:?}");
+            assert_abs_diff_eq!(slope.value, 2.0 * f64::from(*x), epsilon = slope.uncertainty);
         }
     }
 }
@@ -38,7 +40,7 @@ fn a_sum_that_cancels_stays_within_its_radius() {
     for schedule in schedules() {
         let outcome = execute(&elementwise(body), &x, &schedule);
         let (found, single) = (outcome.values()[0], outcome.singles()[0]);
-        assert!((f64::from(single) - found.value).abs() <= found.radius, "{found:?}: {single}");
+        assert_abs_diff_eq!(f64::from(single), found.value, epsilon = found.radius);
         orders.insert(single.to_bits());
     }
     assert!(orders.len() > 1, "the orders differ");
@@ -60,10 +62,10 @@ fn an_exchange_loop_loses_no_term() {
         let outcome = execute_into(&elementwise(body), (&x, &zeros), &schedule);
         assert_eq!(outcome.singles()[0], 1.0, "no term reaches the last place");
         let found = outcome.values()[0];
-        assert!((found.value - expected).abs() <= found.uncertainty, "{found:?} not {expected}");
+        assert_abs_diff_eq!(found.value, expected, epsilon = found.uncertainty);
         assert!(found.uncertainty < 1e-13, "{found:?}");
         for slope in outcome.slopes() {
-            assert!((slope.value - small).abs() <= slope.uncertainty, "{slope:?} not {small:e}");
+            assert_abs_diff_eq!(slope.value, small, epsilon = slope.uncertainty);
         }
     }
 }
@@ -96,7 +98,7 @@ fn the_old_value_is_that_of_the_order_taken() {
             assert!(error <= values[lane].radius, "lane {lane}: {:?}", values[lane]);
         }
         let total: f64 = x.iter().map(|&x| f64::from(x)).sum();
-        assert!((values[32].value - total).abs() <= values[32].uncertainty, "{:?}", values[32]);
+        assert_abs_diff_eq!(values[32].value, total, epsilon = values[32].uncertainty);
     }
 }
 
@@ -111,7 +113,7 @@ fn pairs_are_added_by_halves() {
     for schedule in schedules() {
         let outcome = execute_into(&elementwise(body), (&x, &[0.0; 64]), &schedule);
         let found = outcome.values()[32 + 9];
-        assert!((found.value - expected).abs() <= found.uncertainty, "{found:?} not {expected}");
+        assert_abs_diff_eq!(found.value, expected, epsilon = found.uncertainty);
         assert!(found.radius > 0.0, "{found:?}");
     }
 }
@@ -132,7 +134,7 @@ fn single_halves_are_added_apart() {
         let values = outcome.values();
         for lane in 0..32 {
             let (found, expected) = (values[32 + lane], sum_of(lane % 2));
-            assert!((found.value - expected).abs() <= found.uncertainty, "{found:?}, {expected}");
+            assert_abs_diff_eq!(found.value, expected, epsilon = found.uncertainty);
             assert!(found.radius > 0.0, "{found:?}");
             let (old, single) = (values[64 + lane], f64::from(outcome.singles()[64 + lane]));
             assert!((old.value - single).abs() <= old.radius, "lane {lane}: {old:?}, {single}");

@@ -101,18 +101,12 @@ fn arrays_of_16_bits_have_values_and_derivatives() {
 }
 
 #[test]
-fn exact_values_of_16_bits_are_within_half_a_unit() {
+fn rounded_values_of_16_bits_are_within_half_a_unit() {
     let mut memory = DeviceMemory::new();
     let one_and_two = [0x00, 0x3c, 0x00, 0x40];
     let buffer = memory.upload(&one_and_two);
     memory.set_floats(buffer, FloatType::F16);
     memory.follow(None);
-    memory.set_exact(buffer, &[1.0 + 2.0_f64.powi(-11), 2.0]).expect("half a unit away");
-    assert_eq!(memory.exact(buffer)[0].value.to_bits(), (1.0 + 2.0_f64.powi(-11)).to_bits());
-    for wrong in [[1.0 + 2.0_f64.powi(-10), 2.0], [1.0, 2.1]] {
-        memory.set_exact(buffer, &wrong).expect_err("further away");
-    }
-    memory.set_exact(buffer, &[1.0]).expect_err("of two elements");
     memory.set_rounded(buffer);
     let Exact { value, radius, uncertainty } = memory.exact(buffer)[1];
     assert!(value.to_bits() == 2.0_f64.to_bits() && radius >= 2.0_f64.powi(-10), "{radius}");

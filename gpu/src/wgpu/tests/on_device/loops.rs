@@ -10,9 +10,10 @@ use crate::stages::Stage;
 use crate::stages::grid;
 use crate::stages::scatter::SCATTER;
 use crate::stages::splat::tests::{inputs, scenes};
+use crate::stages::splat::typed::SplatEngine;
 use crate::stages::splat::{
     BackwardInputs, CHECKPOINT_EVERY, ClampGradient, PROJECT, PROJECT_BACKWARD, RASTERIZE,
-    RASTERIZE_BACKWARD, SplatEngine,
+    RASTERIZE_BACKWARD,
 };
 use crate::tensor::{Data, Tensors};
 use crate::wgpu::guard::Guard;

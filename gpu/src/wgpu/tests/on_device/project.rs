@@ -3,9 +3,9 @@
 use super::{both, open};
 use crate::engine::{Engine, EngineError};
 use crate::reduction::{Reduction, Setting};
-use crate::stages::splat::SplatEngine;
 use crate::stages::splat::tests::inputs::{gaussians, with_gradients};
 use crate::stages::splat::tests::{all_settings, assert_backward, assert_forward, scenes};
+use crate::stages::splat::typed::SplatEngine;
 
 #[test]
 #[ignore = "run by tests::drivers with one driver in the environment"]

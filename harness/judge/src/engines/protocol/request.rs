@@ -3,8 +3,10 @@
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::{Setting, Stage, Tensors, Work};
 
-use super::VERSION;
 use super::wire::{Reader, WireError, Writer};
+
+/// Version of the frames' contents. Both ends must have the same.
+pub(super) const VERSION: &str = "5";
 
 /// Stands for no setting and for no reduction.
 const NONE: &str = "-";

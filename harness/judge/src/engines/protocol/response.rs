@@ -4,9 +4,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{DeviceInfo, EngineError, Reduction, Stage, Tensors, Timing, Work};
 
-use super::request::{RequestRef, sizes_of};
-use super::wire::{Reader, WireError, Writer};
-use super::{VERSION, timing};
+use super::request::{RequestRef, VERSION, sizes_of};
+use super::timing;
+use super::wire::{Reader, WireError, Writer, same_length};
 
 /// The metadata strings with an engine's [`Description`] and with an [`EngineError`], which travel as JSON.
 const ENGINE: &str = "engine";
@@ -181,14 +181,6 @@ fn read_outputs(
         all.push((0..job.settings.len()).map(one).collect::<Result<_, _>>()?);
     }
     Ok(all)
-}
-
-pub(super) fn same_length(what: &str, got: usize, expected: usize) -> Result<(), WireError> {
-    if got == expected {
-        Ok(())
-    } else {
-        Err(WireError(format!("{got} {what}, expected {expected}")))
-    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use splatcheck_gpu::{Peak, Timing};
 
-use super::response::same_length;
-use super::wire::{Reader, WireError, Writer};
+use super::wire::{Reader, WireError, Writer, same_length};
 
 /// Writes the times of so many settings and runs: the tensor of setting 3 is `3/milliseconds`.
 pub(super) fn write<'a>(

@@ -181,6 +181,15 @@ impl<'a> Reader<'a> {
 }
 
 /// Everything that a buffer says, in an order that does not vary: metadata comes out of a hash map.
+/// As many as expected.
+pub(super) fn same_length(what: &str, got: usize, expected: usize) -> Result<(), WireError> {
+    if got == expected {
+        Ok(())
+    } else {
+        Err(WireError(format!("{got} {what}, expected {expected}")))
+    }
+}
+
 #[cfg(test)]
 pub(super) fn canonical(buffer: &[u8]) -> impl PartialEq + use<> {
     let reader = Reader::parse(buffer).unwrap();

@@ -1,3 +1,4 @@
+use super::super::PROVED;
 use super::super::Source;
 use super::*;
 use splatcheck_gpu::source_lines::SourceLine;

@@ -4,18 +4,9 @@
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::formulation::FinalT;
 
-use super::{Tensor, use_of};
+use super::{Tensor, Use, use_of};
 use crate::layout::kind::KernelKind;
 use crate::splat::formulated::stage_of;
-
-/// What a kernel of a kind does with an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// It reads it.
-    Read,
-    /// It writes it.
-    Write,
-}
 
 impl Tensor {
     /// What a kernel of a kind does with it; `None` where such kernels have no such array.

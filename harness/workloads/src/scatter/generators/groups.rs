@@ -1,8 +1,8 @@
 //! Every group of lanes that a warp may meet: a case has warps that each aim at a cell of the coverage map,
 //! the next at every turn, and ends with a partial warp, which aims at one as well.
 
-use super::{CaseRng, some_rows, with_values};
 use crate::scatter::case::Numbers;
+use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_judge::coverage::{KeyedCell, Others};
 use splatcheck_reference::scatter::NO_KEY;
 
@@ -86,6 +86,28 @@ pub(super) fn draw(turn: u64, lane_width: u32, rng: &mut CaseRng) -> Numbers {
     }
     let width = 1 + rng.below(3) as usize;
     with_values(rng, keys, width, ROWS)
+}
+
+/// `count` rows of `rows`, no two equal.
+pub(super) fn some_rows(rng: &mut CaseRng, count: usize, rows: u32) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..rows).collect();
+    rng.shuffle(&mut all);
+    all.truncate(count);
+    all
+}
+
+/// Elements with these keys and so many values each, for so many rows, which begin at zero or not. What
+/// idle elements hold is infinite or no number.
+pub(super) fn with_values(rng: &mut CaseRng, keys: Vec<u32>, width: usize, rows: u32) -> Numbers {
+    let mut values = rng.values(keys.len() * width);
+    for (key, values) in keys.iter().zip(values.chunks_exact_mut(width)) {
+        if *key == NO_KEY {
+            values.fill(if rng.coin() { f32::NAN } else { f32::INFINITY });
+        }
+    }
+    let words = rows as usize * width;
+    let initial = if rng.coin() { rng.values(words) } else { vec![0.0; words] };
+    Numbers { keys, values, initial, width }
 }
 
 #[cfg(test)]

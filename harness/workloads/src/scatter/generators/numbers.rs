@@ -1,7 +1,7 @@
 //! Numbers that are hard to add up, and keys that are hard to tell apart.
 
-use super::CaseRng;
 use crate::scatter::case::Numbers;
+use splatcheck_judge::case_rng::CaseRng;
 
 /// What the values of a row are, and what it holds before; `at` counts the elements of the row.
 struct Row {

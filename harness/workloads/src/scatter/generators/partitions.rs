@@ -1,7 +1,8 @@
 //! Every way in which the lanes of a warp may share rows.
 
-use super::{CaseRng, some_rows, with_values};
+use super::groups::{some_rows, with_values};
 use crate::scatter::case::Numbers;
+use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_reference::scatter::NO_KEY;
 
 /// How the lanes of a warp share rows.

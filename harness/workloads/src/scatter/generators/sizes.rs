@@ -1,7 +1,7 @@
 //! Counts about those of warps, workgroups and chunks of values.
 
-use super::CaseRng;
 use crate::scatter::case::Numbers;
+use splatcheck_judge::case_rng::CaseRng;
 use splatcheck_judge::covering;
 use splatcheck_reference::scatter::NO_KEY;
 use std::sync::OnceLock;

@@ -4,10 +4,11 @@ use super::super::case::Case;
 use super::super::expectation::IMAGE;
 use super::super::files::{case_file, overrides};
 use super::super::formulated::stage_of;
+use super::super::level::Level;
 use super::super::stage::RasterStage;
 use super::super::whole::case_bytes;
 use super::super::{scene_arrays, scene_symbols};
-use super::{Contract, Level};
+use super::Contract;
 use crate::layout::tensor::signed;
 use crate::layout::{KernelKind, Symbols};
 use crate::presets::Given;
@@ -16,6 +17,7 @@ use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RENDER
 use splatcheck_gpu::{Data, RasterInputs, Stage, Tensor, TensorError, Tensors};
 use splatcheck_judge::engines::command::{Form, Need, Written, encode};
 use splatcheck_judge::io::Problem;
+use splatcheck_reference::splat::Formulation;
 use std::collections::BTreeMap;
 
 impl Form for Contract {
@@ -192,8 +194,22 @@ fn as_signed(tensor: &Tensor) -> Tensor {
     Tensor::new("", tensor.shape().to_vec(), data).unwrap_or_else(|_| same())
 }
 
+impl Contract {
+    /// The inputs that the program is given in the one formulation and not in the other: where a preset
+    /// says which arrays there are, none.
+    #[must_use]
+    pub fn given_only_in(&self, one: Formulation, other: Formulation) -> Vec<&'static str> {
+        if self.preset.is_some() || self.level != Level::Raster {
+            return Vec::new();
+        }
+        let without = stage_of(other);
+        let names = stage_of(one).inputs.iter().map(|port| port.name);
+        names.filter(|name| !OF_EVERY_FORMULATION.contains(name) && !without.reads(name)).collect()
+    }
+}
+
 /// What a program that rasterizes backward is given of the forward pass in every formulation.
-pub(super) const OF_EVERY_FORMULATION: [&str; 4] =
+const OF_EVERY_FORMULATION: [&str; 4] =
     ["render_transmittance", "render_alphas", "render_colors", "last_ids"];
 
 /// The stage's own arrays, and of the forward pass, which is rendered again to the bit, those

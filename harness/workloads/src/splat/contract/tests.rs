@@ -76,9 +76,9 @@ fn without_a_gaussian_only_whole_images_have_a_number_to_compare() {
 #[test]
 fn named_tensors_are_judged_without_a_program() {
     let case = case("tile-corner.toml");
-    let judged = |outputs: &Tensors| {
-        judge_level(&Contract::default(), Arithmetic::Ieee, (&case, 0), outputs)
-    };
+    let contract = Contract::default();
+    let job = contract.job(&case, 0).expect("its only camera");
+    let judged = |outputs: &Tensors| judge_job(&contract, Arithmetic::Ieee, &job, outputs);
     let mut outputs = mirrored(&case);
     let tally = judged(&outputs).expect("whole");
     assert_eq!(tally.verdict(), Verdict::Agree, "{tally:?}");
@@ -91,8 +91,7 @@ fn named_tensors_are_judged_without_a_program() {
     let fewer = outputs.only(|name| name != "v_conics");
     let error = judged(&fewer).expect_err("one is missing").to_string();
     assert_eq!(error, "the output does not fit: v_conics is missing", "a sentence");
-    let error = judge_level(&Contract::default(), Arithmetic::Ieee, (&case, 7), &fewer);
-    let error = error.expect_err("one camera").to_string();
+    let error = contract.job(&case, 7).expect_err("one camera").to_string();
     assert!(error.contains("there is no camera 7 for level raster, it has 1"), "{error}");
 }
 

@@ -5,13 +5,15 @@ use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::synthetic::frustum;
 
 use super::*;
-use crate::splat::case::Case;
+use crate::splat::Splat;
+use crate::splat::case::{Case, splat_case};
+use splatcheck_judge::workload::Workload;
 
 /// The corpus, and a scene with more Gaussians than a batch.
 fn stages() -> Vec<(String, RasterStage)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpora/splat");
-    let mut cases =
-        crate::splat::files::corpus::read_corpus(&corpus).expect("the corpus is readable");
+    let corpus = Splat::default().read_corpus(&corpus).expect("the corpus is readable");
+    let mut cases: Vec<_> = corpus.cases.iter().filter_map(splat_case).cloned().collect();
     cases.push(Case {
         name: "frustum".into(),
         id: None,

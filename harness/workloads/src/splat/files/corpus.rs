@@ -36,18 +36,18 @@
 //!
 //! Every number is an f32, rounded once from its decimal text. The case's name is the file's.
 
-mod loss_forms;
 #[cfg(test)]
 mod tests;
 
 use splatcheck_gpu::stages::splat::NAME;
 use splatcheck_judge::io::hazards;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use splatcheck_reference::splat::camera::Camera;
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::scene::{Colors, Gaussians, Scene};
 
+use super::loss::loss_gradients;
 use super::validate::{COEFFICIENTS, MAX_CHANNELS, check_size, validate};
 use super::{case_file, overrides};
 use crate::splat::case::Case;
@@ -107,17 +107,6 @@ pub fn read_any_case(file: &Path, profile: Option<Profile>) -> Result<Case, Inpu
     } else {
         case_file::read_case_as(file, profile).map(|file| file.case)
     }
-}
-
-/// Reads every case of a folder, sorted by file name: `.toml`, and `.safetensors` as findings are
-/// written, each named as its file, since several findings may be of one case.
-///
-/// # Errors
-/// As [`read_any_case`]; where the folder is not readable or has no case.
-pub fn read_corpus(folder: &Path) -> Result<Vec<Case>, InputError> {
-    let files = read::files(folder, &EXTENSIONS)?;
-    let named = |file: &PathBuf| Ok(Case { name: read::stem(file), ..read_any_case(file, None)? });
-    files.iter().map(named).collect()
 }
 
 /// Reads a case from its text; `name` becomes the case's.
@@ -184,7 +173,7 @@ fn parse_scene(top: &Table<'_>) -> Result<Scene<f32>, Problem> {
         v_render_colors: Vec::new(),
         v_render_alphas: Vec::new(),
     };
-    loss_forms::fill(top, &mut scene)?;
+    fill_loss(top, &mut scene)?;
     Ok(scene)
 }
 
@@ -228,6 +217,60 @@ fn parse_viewmat(camera: &Table<'_>) -> Result<[[f32; 4]; 4], Problem> {
 /// The view matrix of a camera that gives none.
 pub(super) const IDENTITY: [[f32; 4]; 4] =
     [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+
+/// Fills `v_render_colors` and `v_render_alphas` of a scene that has everything else.
+fn fill_loss(top: &Table<'_>, scene: &mut Scene<f32>) -> Result<(), Problem> {
+    let pixels = scene.cameras.len() * scene.pixels();
+    let channels = scene.channels();
+    match (top.get("loss"), top.get("v_render_colors"), top.get("v_render_alphas")) {
+        (Some(loss), None, None) => compact_loss(&loss.table()?, scene, pixels),
+        (None, Some(colors), alphas) => {
+            scene.v_render_colors = flat_numbers(&colors, pixels * channels)?;
+            scene.v_render_alphas = match alphas {
+                Some(alphas) => flat_numbers(&alphas, pixels)?,
+                None => vec![0.0; pixels],
+            };
+            Ok(())
+        }
+        (Some(_), Some(node), _) | (Some(_), None, Some(node)) => {
+            Err(node.problem("give loss or the arrays, not both"))
+        }
+        (None, None, _) => Err(top.problem("loss", "missing", "give loss or v_render_colors")),
+    }
+}
+
+fn flat_numbers(node: &Node<'_>, expected: usize) -> Result<Vec<f32>, Problem> {
+    let numbers = node.numbers()?;
+    if numbers.len() != expected {
+        let advice = format!("the cameras, the size and the channels ask for {expected} numbers");
+        return Err(node.problem(advice));
+    }
+    Ok(numbers)
+}
+
+fn compact_loss(loss: &Table<'_>, scene: &mut Scene<f32>, pixels: usize) -> Result<(), Problem> {
+    if let Some(constant) = loss.get("constant") {
+        loss.allow(&[&["constant", "alpha"]])?;
+        let colors = numbers_of_channels(&constant, scene.channels())?;
+        let alpha = loss.get("alpha").map_or(Ok(0.0), |node| node.number())?;
+        scene.v_render_colors = colors.repeat(pixels);
+        scene.v_render_alphas = vec![alpha; pixels];
+        return Ok(());
+    }
+    loss.allow(&[&["seed", "magnitude"]])?;
+    let seed = loss.need("seed")?.whole()?;
+    let magnitude = loss.get("magnitude").map_or(Ok(1.0), |node| node.number())?;
+    let (colors, alphas) = loss_gradients(
+        seed,
+        scene.cameras.len(),
+        scene.width,
+        scene.height,
+        scene.channels(),
+        magnitude,
+    );
+    (scene.v_render_colors, scene.v_render_alphas) = (colors, alphas);
+    Ok(())
+}
 
 fn numbers_of_channels(node: &Node<'_>, channels: usize) -> Result<Vec<f32>, Problem> {
     let numbers = node.numbers()?;

@@ -1,6 +1,6 @@
 //! Which formulation of the oracle each stage of the table has.
 
-use super::RoundedInputs;
+use splatcheck_emulator::FloatType;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::{
     RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER, RASTERIZE_BACKWARD_BUFFER_FLOOR,
@@ -12,6 +12,38 @@ use splatcheck_reference::splat::formulation::NAMED;
 
 /// A stage of the backward rasterization and the formulation that its kernels have.
 pub type Judged = (Stage, Formulation);
+
+/// The inputs that may be so. What the forward pass leaves is computed from them.
+pub(super) const NAMES: [&str; 7] = [
+    "means2d",
+    "conics",
+    "opacities",
+    "colors",
+    "background",
+    "v_render_colors",
+    "v_render_alphas",
+];
+
+/// Which of the inputs of rasterizations a kernel has in which type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundedInputs(pub(super) [FloatType; NAMES.len()]);
+
+impl RoundedInputs {
+    /// Whether an input may be so.
+    #[must_use]
+    pub fn may_be(name: &str) -> bool {
+        NAMES.contains(&name)
+    }
+
+    /// These types of these inputs; other names say nothing.
+    #[must_use]
+    pub fn new(inputs: &[(&str, FloatType)]) -> Self {
+        Self(NAMES.map(|name| {
+            let found = inputs.iter().find(|(known, _)| *known == name);
+            found.map_or(FloatType::F32, |(_, float)| *float)
+        }))
+    }
+}
 
 /// As what the backward rasterization is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

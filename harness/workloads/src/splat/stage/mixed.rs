@@ -1,6 +1,6 @@
 //! Rasterizations of a view that are given an array of another view.
 
-use super::RasterStage;
+use super::raster::RasterStage;
 
 /// The arrays that may be another view's, and what they are called where there are several.
 pub const ARRAYS: [&str; 8] = [

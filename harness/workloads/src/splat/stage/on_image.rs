@@ -11,7 +11,7 @@ use splatcheck_reference::splat::{
     Camera, CameraParams, Colors, Convention, Gaussians, OnImage, project_on_image,
 };
 
-use super::ProjectStage;
+use super::project::ProjectStage;
 
 /// What goes into the stages.
 #[derive(Clone, Debug)]

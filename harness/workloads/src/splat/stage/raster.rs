@@ -2,7 +2,7 @@
 
 mod spelled;
 
-use super::Judged;
+use super::formulations::{Judged, STANDARD};
 use crate::splat::case::Case;
 use splatcheck_gpu::stages::splat::CHECKPOINT_EVERY;
 use splatcheck_gpu::tensor::Data;
@@ -243,7 +243,7 @@ impl RasterStage {
     /// The stage in the oracle's f64 instance: what kernels get the same inputs for.
     #[must_use]
     pub fn oracle_backward(&self) -> SplatGradients<f64> {
-        self.backward(super::STANDARD, |alpha| 1.0 - f64::from(alpha), rasterize_as)
+        self.backward(STANDARD, |alpha| 1.0 - f64::from(alpha), rasterize_as)
     }
 
     /// The final transmittances as the formulation has them; `of_alpha` makes one of an opacity.

@@ -2,49 +2,18 @@
 
 use splatcheck_emulator::FloatType;
 
-use super::RasterStage;
+use super::formulations::RoundedInputs;
+use super::raster::RasterStage;
 use crate::floats::rounded_finite;
-
-/// The inputs that may be so. What the forward pass leaves is computed from them.
-const NAMES: [&str; 7] = [
-    "means2d",
-    "conics",
-    "opacities",
-    "colors",
-    "background",
-    "v_render_colors",
-    "v_render_alphas",
-];
-
-/// Which of the inputs of rasterizations a kernel has in which type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RoundedInputs([FloatType; NAMES.len()]);
-
-impl RoundedInputs {
-    /// Whether an input may be so.
-    #[must_use]
-    pub fn may_be(name: &str) -> bool {
-        NAMES.contains(&name)
-    }
-
-    /// These types of these inputs; other names say nothing.
-    #[must_use]
-    pub fn new(inputs: &[(&str, FloatType)]) -> Self {
-        Self(NAMES.map(|name| {
-            let found = inputs.iter().find(|(known, _)| *known == name);
-            found.map_or(FloatType::F32, |(_, float)| *float)
-        }))
-    }
-}
 
 impl RasterStage {
     /// The stage of inputs that are rounded so, for kernel and oracle alike: its image is that of the rounded ones.
     #[must_use]
-    pub fn rounded(mut self, RoundedInputs(types): RoundedInputs) -> Self {
-        if types == RoundedInputs::default().0 {
+    pub fn rounded(mut self, rounded: RoundedInputs) -> Self {
+        if rounded == RoundedInputs::default() {
             return self;
         }
-        let [means2d, conics, opacities, colors, background, v_colors, v_alphas] = types;
+        let [means2d, conics, opacities, colors, background, v_colors, v_alphas] = rounded.0;
         let round = |float: FloatType, all: &mut [f32]| {
             all.iter_mut().for_each(|x| *x = rounded_finite(float, *x));
         };
@@ -65,6 +34,7 @@ impl RasterStage {
 
 #[cfg(test)]
 mod tests {
+    use super::super::formulations::NAMES;
     use super::*;
     use crate::floats::rounded;
     use crate::splat::files::corpus::read_any_case;

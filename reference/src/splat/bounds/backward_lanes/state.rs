@@ -1,10 +1,8 @@
 //! A tile's pixels on their walk back, in lanes and by themselves.
 
-use super::TileJob;
 use crate::arithmetic::{Bounded, ElementBound, Lanes, Model, Scalar};
 use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::bounds::alpha::alpha_at;
-use crate::splat::bounds::backward::TileSums;
 use crate::splat::bounds::backward_paths::BackwardPaths;
 use crate::splat::bounds::forward_subsets::{ForwardSubsets, Stored};
 use crate::splat::bounds::lanes::{Cells, samples};
@@ -32,6 +30,22 @@ pub(super) struct Block {
 pub(super) struct Channel {
     pub(super) v_pixel: Cells,
     pub(super) remainder: Cells,
+}
+
+/// One tile's walk.
+pub(in crate::splat::bounds) struct TileJob<'a, M> {
+    pub(in crate::splat::bounds) view: &'a RasterView<'a, Bounded<M>>,
+    pub(in crate::splat::bounds) inputs: &'a BackwardView<'a, Bounded<M>>,
+    pub(in crate::splat::bounds) footprints: &'a [Footprint<Bounded<M>>],
+    pub(in crate::splat::bounds) number: usize,
+}
+
+/// What one tile adds up: `[entries, stride]` and the pixels counted per entry.
+#[derive(Debug, PartialEq)]
+pub(in crate::splat::bounds) struct TileSums {
+    pub(in crate::splat::bounds) elements: Vec<ElementBound>,
+    pub(in crate::splat::bounds) counts: Vec<u32>,
+    pub(in crate::splat::bounds) undecided: u64,
 }
 
 /// A tile's pixels and what they have added up.

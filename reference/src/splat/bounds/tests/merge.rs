@@ -4,7 +4,7 @@
 use crate::arithmetic::{Bounded, Ieee, Scalar, Tristate};
 use crate::splat::bounds::alpha::{BoundedAlpha, MAX_PATHS};
 use crate::splat::bounds::backward_paths::BackwardPaths;
-use crate::splat::bounds::forward::{Pixel, finish};
+use crate::splat::bounds::forward_paths::{Pixel, finish};
 use crate::splat::convention::Convention;
 use crate::splat::reach::footprints;
 use crate::splat::tile::Entry;

@@ -3,10 +3,12 @@ mod text;
 use self::text::to_toml;
 use proptest::prelude::*;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_judge::workload::Workload;
 
 use super::*;
 use crate::splat::files::loss::loss_gradient;
 use crate::splat::files::samples::{self, any_case, changes, mutate};
+use crate::splat::{Splat, splat_case};
 
 const TEXT: &str = r#"purpose = "two in a row"
 hazards = ["leader-not-lane-zero", "mask-by-product"]
@@ -274,22 +276,21 @@ fn files_carry_their_name() {
     let other = folder.path().join("other.toml");
     std::fs::write(&other, TEXT).unwrap();
     std::fs::write(folder.path().join("notes.md"), "no case").unwrap();
-    let names: Vec<String> =
-        read_corpus(folder.path()).unwrap().into_iter().map(|case| case.name).collect();
-    assert_eq!(names, ["other", "sample"]);
+    let all = Splat::default().read_corpus(folder.path()).unwrap().cases;
+    assert_eq!(all.iter().map(|case| case.name()).collect::<Vec<_>>(), ["other", "sample"]);
     // A finding: a case of another name.
     let finding = folder.path().join("finding.safetensors");
     case_file::write_case(&finding, &case, &Default::default()).unwrap();
-    let found = read_corpus(folder.path()).unwrap().swap_remove(0);
-    assert_eq!(found, Case { name: "finding".to_owned(), ..case });
+    let found = &Splat::default().read_corpus(folder.path()).unwrap().cases[0];
+    assert_eq!(splat_case(found), Some(&Case { name: "finding".to_owned(), ..case }));
     std::fs::write(&other, b"purpose = \"\xff\"").unwrap();
-    let text = read_corpus(folder.path()).unwrap_err().to_string();
+    let text = read_corpus_case(&other).unwrap_err().to_string();
     assert!(
         text.ends_with("other.toml: the text is not UTF-8 from byte 11: save it as UTF-8"),
         "{text}"
     );
     let empty = tempfile::tempdir().unwrap();
-    let text = read_corpus(empty.path()).unwrap_err().to_string();
+    let text = Splat::default().read_corpus(empty.path()).unwrap_err().to_string();
     assert!(
         text.ends_with(
             "the number of cases is 0: a corpus is a folder of .toml or .safetensors files"

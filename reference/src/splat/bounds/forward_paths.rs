@@ -1,30 +1,8 @@
-//! Bounds of forward rasterization.
+//! A pixel on its way front to back: every path that roundings leave open.
 
 use super::alpha::{BoundedAlpha, MAX_PATHS, stops, value_stops};
-use super::forward_lanes::TileJob;
-use crate::arithmetic::{Arith, Bounded, Model, Scalar, Tristate, dispatch};
+use crate::arithmetic::{Arith, Bounded, Model, Scalar, Tristate};
 use crate::splat::convention::Convention;
-use crate::splat::reach::footprints;
-use crate::splat::view::RasterView;
-use rayon::prelude::*;
-use std::collections::BTreeMap;
-
-/// The image with what a conforming kernel may return for it.
-#[derive(Clone, Debug)]
-pub struct RasterBounds<M> {
-    /// `[H,W,D]`, background included.
-    pub render_colors: Vec<Bounded<M>>,
-    /// `[H,W]`
-    pub render_alphas: Vec<Bounded<M>>,
-    /// `[H,W]`
-    pub transmittance: Vec<Bounded<M>>,
-    /// `[H,W]` the oracle's last contributor, -1 for none.
-    pub last_ids: Vec<i32>,
-    /// Further last contributors that a conforming kernel may report, by pixel.
-    pub other_last_ids: BTreeMap<usize, Vec<i32>>,
-    /// Comparisons that were followed both ways.
-    pub undecided: u64,
-}
 
 /// One way through a pixel's list.
 #[derive(Clone)]
@@ -192,37 +170,4 @@ pub(super) fn finish<M: Model>(pixel: Pixel<M>, background: &[Bounded<M>]) -> Ou
     other_last.sort_unstable();
     other_last.dedup();
     Outcome { colors, alpha, t, last, other_last, undecided: pixel.undecided }
-}
-
-/// Bounds of the whole image.
-#[must_use]
-pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
-    let (width, height) = (view.width as usize, view.height as usize);
-    let (pixels, channels) = (width * height, view.splats.channels);
-    let zero = Bounded::from_f64(0.0);
-    let mut out = RasterBounds {
-        render_colors: vec![zero; pixels * channels],
-        render_alphas: vec![zero; pixels],
-        transmittance: vec![zero; pixels],
-        last_ids: vec![-1; pixels],
-        other_last_ids: BTreeMap::new(),
-        undecided: 0,
-    };
-    let tiles = view.lists.tile_offsets.len() - 1;
-    let footprints = footprints(view);
-    let outcomes: Vec<Vec<(usize, Outcome<M>)>> = (0..tiles)
-        .into_par_iter()
-        .map(|number| dispatch(TileJob { view, footprints: &footprints, number }))
-        .collect();
-    for (at, outcome) in outcomes.into_iter().flatten() {
-        out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);
-        out.render_alphas[at] = outcome.alpha;
-        out.transmittance[at] = outcome.t;
-        out.last_ids[at] = outcome.last;
-        out.undecided += outcome.undecided;
-        if !outcome.other_last.is_empty() {
-            out.other_last_ids.insert(at, outcome.other_last);
-        }
-    }
-    out
 }
