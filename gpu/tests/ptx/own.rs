@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 35] = [
+const KERNELS: [Row; 41] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -52,8 +52,14 @@ const KERNELS: [Row; 35] = [
     ("gsplat_project", "_broken", &["BROKEN"], Headers),
     ("gsplat_project_image", "", &[], Headers),
     ("gsplat_project_image", "_broken", &["BROKEN"], Headers),
+    ("camera_project", "", &[], Headers),
+    ("camera_project", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "", &[], Headers),
     ("ngp_grid", "_broken", &["BROKEN"], Headers),
+    ("ngp_grid", "_half", &["HALF"], Headers),
+    ("ngp_grid", "_half_broken", &["HALF", "BROKEN"], Headers),
+    ("half_backward", "", &[], Headers),
+    ("half_backward", "_broken", &["BROKEN"], Headers),
     ("tcnn_grid", "", &[], Headers),
     ("tcnn_grid", "_broken", &["BROKEN"], Headers),
     ("index_add", "", &[], Headers),
