@@ -7,12 +7,12 @@ use splatcheck_reference::splat::Formulation;
 use splatcheck_workloads::halves::Halves;
 use splatcheck_workloads::layout::array::{not_held, roundings_of_meaning};
 use splatcheck_workloads::layout::{Array, KernelKind, Tensor};
-use splatcheck_workloads::splat::ColorForms;
 use splatcheck_workloads::splat::comparing;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_on_foreign, judged_rounded};
 use splatcheck_workloads::splat::kernel_rules::Reach;
 use splatcheck_workloads::splat::on_image::Kernel;
 use splatcheck_workloads::splat::stage::RoundedInputs;
+use splatcheck_workloads::splat::{ColorForms, Forms};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -213,8 +213,14 @@ impl Manifest {
             KernelKind::Of(stage) => {
                 self.workload().is_some_and(|all| all.is_for(case, stage, &self.built_in))
             }
-            _ => self.color_forms().has(case),
+            _ => self.forms().has(case),
         }
+    }
+
+    /// Which cases of splats its kernels take.
+    #[must_use]
+    pub fn forms(&self) -> Forms {
+        Forms { colors: self.color_forms(), cameras: self.cameras }
     }
 
     /// Which forms of colours its kernels take. A kernel that has no part in them takes direct ones: by

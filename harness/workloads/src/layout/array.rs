@@ -84,6 +84,18 @@ impl Field {
     }
 }
 
+/// How whole numbers lie in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whole {
+    /// With 32 bits.
+    #[default]
+    Word,
+    /// With 64 bits.
+    Wide,
+    /// In a byte: truths, as a `bool` has them.
+    Byte,
+}
+
 /// What a project's numbers mean where they are not gsplat's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
@@ -97,8 +109,8 @@ pub struct Meaning {
     pub half_off_diagonal: bool,
     /// The background's part is taken out of `v_render_alphas`.
     pub folded: bool,
-    /// Whole numbers have 64 bits.
-    pub wide: bool,
+    /// How its whole numbers lie in memory.
+    pub whole: Whole,
     /// How its floats lie in memory.
     pub stored: Stored,
 }
@@ -111,7 +123,7 @@ impl Default for Meaning {
             ndc: false,
             half_off_diagonal: false,
             folded: false,
-            wide: false,
+            whole: Whole::default(),
             stored: Stored::default(),
         }
     }
@@ -230,19 +242,24 @@ impl Array {
     /// Bytes of a number in memory.
     #[must_use]
     pub fn bytes_of_number(&self) -> usize {
-        if self.meaning.wide { 8 } else { self.meaning.stored.bytes() }
+        match self.meaning.whole {
+            Whole::Word => self.meaning.stored.bytes(),
+            Whole::Wide => 8,
+            Whole::Byte => 1,
+        }
     }
 
     /// Its words as they lie in memory.
     #[must_use]
     pub fn to_bytes(&self, words: &[u32]) -> Vec<u8> {
-        if self.meaning.wide {
-            let wide = words.iter().map(|word| i64::from(word.cast_signed()));
-            return wide.flat_map(i64::to_le_bytes).collect();
-        }
-        match self.meaning.stored.half() {
-            None => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
-            Some(_) => {
+        match (self.meaning.whole, self.meaning.stored.half()) {
+            (Whole::Wide, _) => {
+                let wide = words.iter().map(|word| i64::from(word.cast_signed()));
+                wide.flat_map(i64::to_le_bytes).collect()
+            }
+            (Whole::Byte, _) => words.iter().map(|&word| u8::from(word != 0)).collect(),
+            (Whole::Word, None) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+            (Whole::Word, Some(_)) => {
                 let all: Vec<f32> = words.iter().map(|&word| f32::from_bits(word)).collect();
                 floats::bytes_of(self.meaning.stored.float, &all)
             }

@@ -7,6 +7,7 @@ use splatcheck_gpu::stage::Dim;
 use super::array::{Array, Field, Layout, Meaning};
 use super::axes::Axes;
 use super::kind::KernelKind;
+use super::symbols::instead_of;
 use super::tensor::{Rows, Tensor, Use, Width};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
@@ -200,7 +201,7 @@ impl Written<'_> {
             return Err(at.key("end").problem("false", "only where tile_offsets is alone"));
         }
         Ok(Meaning {
-            wide: usual.wide,
+            whole: usual.whole,
             stored: usual.stored,
             end: self.end.unwrap_or(usual.end),
             none: self.none.unwrap_or(usual.none),
@@ -250,8 +251,8 @@ fn axes_of(written: &[String], tensor: Tensor, at: &At) -> Result<Layout, Proble
 
 fn field(name: &str, (kind, usage): (KernelKind, Option<Use>), at: &At) -> Result<Field, Problem> {
     let unknown = || {
-        let advice = format!("there are {}, and pad", Tensor::names(kind));
-        at.problem(&quoted(name), advice)
+        let all = || format!("there are {}, and pad", Tensor::names(kind));
+        at.problem(&quoted(name), instead_of(name, kind).map_or_else(all, str::to_owned))
     };
     if name == "pad" {
         return Ok(Field::Pad);

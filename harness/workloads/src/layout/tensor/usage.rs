@@ -60,12 +60,13 @@ impl Tensor {
                 Read,
                 &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
             ),
-            Self::LogScales
-            | Self::Logits
-            | Self::ShDc
-            | Self::ShRest
-            | Self::Projmats
-            | Self::Campos => among(Read, &[Full]),
+            Self::LogScales | Self::Logits | Self::ShDc | Self::ShRest => among(Read, &[Full]),
+            Self::Campos => among(
+                Read,
+                &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
+            ),
+            Self::Projmats => among(Read, &[Full, ProjectOnImage, ProjectOnImageBackward]),
+            Self::Clamped => among(Read, &[ProjectBackward]),
             Self::VSh => among(Write, &[ProjectBackward, Full]),
             Self::VMeans | Self::VQuats | Self::VScales | Self::VViewmats => {
                 among(Write, &[ProjectBackward, Full, ProjectOnImageBackward])
@@ -78,15 +79,18 @@ impl Tensor {
             | Self::Principals
             | Self::LimitsLow
             | Self::LimitsHigh => among(Read, &projections),
-            Self::ProjectedOpacities | Self::ProjectedColors | Self::Visible | Self::Radius => {
-                among(Write, &[Project])
+            Self::ProjectedOpacities | Self::ProjectedColors => among(Write, &[Project]),
+            Self::Visible | Self::Radius => {
+                among(Write, &[Project]).or(among(Read, &[ProjectBackward]))
             }
             Self::ProjectedMeans2d | Self::Covars2d | Self::Depths => {
                 among(Write, &[Project, ProjectOnImage])
             }
-            Self::ProjectedConics | Self::Radii => {
+            Self::ProjectedConics => {
                 among(Write, &[Project, ProjectOnImage]).or(among(Read, &[ProjectOnImageBackward]))
             }
+            Self::Radii => among(Write, &[Project, ProjectOnImage])
+                .or(among(Read, &[ProjectBackward, ProjectOnImageBackward])),
             Self::VProjectedMeans2d | Self::VProjectedConics => {
                 among(Read, &[ProjectBackward, ProjectOnImageBackward])
             }
