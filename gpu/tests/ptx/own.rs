@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 41] = [
+const KERNELS: [Row; 45] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -58,6 +58,10 @@ const KERNELS: [Row; 41] = [
     ("ngp_grid", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "_half", &["HALF"], Headers),
     ("ngp_grid", "_half_broken", &["HALF", "BROKEN"], Headers),
+    ("production_backward", "", &[], Headers),
+    ("production_backward", "_broken", &["BROKEN"], Headers),
+    ("production_backward", "_signed", &["SIGNED"], Headers),
+    ("production_backward", "_unclamped", &["UNCLAMPED"], Headers),
     ("half_backward", "", &[], Headers),
     ("half_backward", "_broken", &["BROKEN"], Headers),
     ("tcnn_grid", "", &[], Headers),
@@ -72,12 +76,13 @@ const KERNELS: [Row; 41] = [
 ];
 
 /// What pages show and a reader opens lies in the tree as it is; all else in `ptx.tar.zst`.
-const LOOSE: [&str; 5] = [
+const LOOSE: [&str; 6] = [
     "own_backward.ptx",
     "own_backward_racy.ptx",
     "gsplat_backward.ptx",
     "gsplat_backward_broken.ptx",
     "ngp_grid.ptx",
+    "production_backward.ptx",
 ];
 
 /// The kernels as they lie in the tree and in the archive.

@@ -19,7 +19,7 @@ use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_judge::workload::{BuiltIn, Constant};
 use splatcheck_workloads::layout::symbols::{self, OF_CAMERA, OF_CAMERA_AND_IMAGE, instead_of};
-use splatcheck_workloads::layout::written::{At, line};
+use splatcheck_workloads::layout::written::{At, beyond, line};
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
 use splatcheck_workloads::presets::{Preset, Terms, built_in_of, constants_of};
 use splatcheck_workloads::splat::CameraForms;
@@ -73,6 +73,7 @@ pub(super) fn manifest(
     check.views(&manifest)?;
     check.buffers(&manifest)?;
     check.outputs(&manifest)?;
+    Check::channels(&manifest)?;
     check.none(&manifest)?;
     Check::halves(&manifest)?;
     Ok(manifest)
@@ -321,6 +322,18 @@ impl Check<'_> {
                 Err(Problem::new(format!("buffer.{name}"), "not used", "no parameter names it"))
             }
         }
+    }
+
+    /// A component is one of the channels that the kernel is for.
+    fn channels(manifest: &Manifest) -> Result<(), Problem> {
+        let mut all = manifest.arrays();
+        let found =
+            all.find_map(|(parameter, array)| Some((parameter, beyond(array, manifest.channels)?)));
+        let Some((parameter, value)) = found else { return Ok(()) };
+        let advice = "a component is numbered from 0, below the manifest's own number of channels: say \
+                      channels = 4, or as many as there are";
+        let place = format!("{}.fields", parameter.place);
+        Err(Problem::new(place, value, advice).at_line(parameter.line))
     }
 
     /// What stands for no contributor is told from the first contributor by the pixel's opacity.

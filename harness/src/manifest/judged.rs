@@ -73,6 +73,11 @@ impl Manifest {
         self.arrays().any(|(_, array)| array.holds(Tensor::VLogits))
     }
 
+    /// Whether the sums of the magnitudes of `v_means2d` are among its gradients.
+    fn has_magnitudes(&self) -> bool {
+        self.arrays().any(|(_, array)| array.holds(Tensor::VMeans2dAbs))
+    }
+
     /// Why its outputs cannot be judged: one that no parameter holds, or only in part. Of the backward
     /// rasterization all are needed; kernels of the other stages differ in what they return.
     #[must_use]
@@ -89,7 +94,7 @@ impl Manifest {
             }
             _ => &[],
         };
-        if let Some(tensor) = not_held(arrays(), always) {
+        if let Some(tensor) = not_held(arrays(), always, self.channels) {
             return Some(missing(tensor));
         }
         if self.kind == KernelKind::RasterizeBackward {
@@ -97,7 +102,9 @@ impl Manifest {
                 Tensor::VOpacities if self.is_by_logits() => Tensor::VLogits,
                 other => other,
             };
-            return not_held(arrays(), &Tensor::OUTPUTS.map(by)).map(missing);
+            let magnitudes = self.has_magnitudes().then_some(Tensor::VMeans2dAbs);
+            let all: Vec<_> = Tensor::OUTPUTS.map(by).into_iter().chain(magnitudes).collect();
+            return not_held(arrays(), &all, self.channels).map(missing);
         }
         if self.written().next().is_none() {
             let outputs = self.stage(Formulation::STANDARD).spec().outputs;
@@ -107,7 +114,7 @@ impl Manifest {
         }
         // One radius says of a Gaussian whether it is there.
         let whole = self.written().filter(|tensor| *tensor != Tensor::Radii).collect::<Vec<_>>();
-        let part = not_held(arrays(), &whole)?;
+        let part = not_held(arrays(), &whole, self.channels)?;
         Some(Problem::new(part.name(), "held in part", "name its other numbers too"))
     }
 
@@ -195,6 +202,10 @@ impl Manifest {
                 comparing::without(judged, &self.left_out())
             }
             false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
+        };
+        let judged = match self.has_magnitudes() {
+            true => comparing::with_magnitudes(judged),
+            false => judged,
         };
         let judged = comparing::in_halves(judged, halves);
         Ok(if self.all_views { comparing::all_views(judged) } else { judged })

@@ -299,6 +299,10 @@ impl Array {
         for (own, &field) in self.fields.iter().enumerate() {
             let whole = field.tensor().map_or(1, |tensor| tensor.width().count(symbols));
             for number in 0..field.width(symbols) {
+                // A case may have fewer channels than a component says.
+                if field.first() + number >= whole {
+                    continue;
+                }
                 for row in 0..rows {
                     let place = match self.layout {
                         Layout::Rows => row * width + column + number,
@@ -412,6 +416,14 @@ impl Array {
                     }
                     return;
                 }
+                Tensor::VMeans2dAbs => {
+                    let pixels = if self.meaning.ndc { value / half_sides[to % 2] } else { value };
+                    let itself = outputs.iter_mut().find(|(output, _)| *output == tensor.name());
+                    if let Some((_, numbers)) = itself {
+                        numbers[to] = pixels.to_bits();
+                    }
+                    return;
+                }
                 Tensor::VMeans2d if self.meaning.ndc => (value / half_sides[to % 2]).to_bits(),
                 Tensor::VConics if self.meaning.half_off_diagonal && to % 3 == 1 => {
                     (2.0 * value).to_bits()
@@ -437,14 +449,23 @@ pub fn roundings_of_meaning<'a>(arrays: impl Iterator<Item = &'a Array>) -> u8 {
 }
 
 /// The first of these tensors of which the arrays do not hold every number.
-pub fn not_held<'a>(arrays: impl Iterator<Item = &'a Array>, wanted: &[Tensor]) -> Option<Tensor> {
+pub fn not_held<'a>(
+    arrays: impl Iterator<Item = &'a Array>,
+    wanted: &[Tensor],
+    channels: Option<u32>,
+) -> Option<Tensor> {
     let fields: Vec<Field> = arrays.flat_map(|array| array.fields.iter().copied()).collect();
     let held = |tensor: Tensor| {
         let component = |index| fields.contains(&Field::Component(tensor, index));
         fields.contains(&Field::Whole(tensor))
             || match tensor.width() {
                 Width::Fixed(width) => (0..width).all(component),
-                _ => false,
+                Width::Channels => channels.is_some_and(|count| (0..count as usize).all(component)),
+                Width::Square(_)
+                | Width::Harmonics(_)
+                | Width::FirstHarmonic
+                | Width::AsGiven
+                | Width::Dim(_) => false,
             }
     };
     wanted.iter().copied().find(|tensor| !held(*tensor))

@@ -142,6 +142,8 @@ pub enum Tensor {
     VOpacities,
     /// `[N,D]` output.
     VColors,
+    /// `[N,2]` output: the sums of the magnitudes of what pixels add to `v_means2d`.
+    VMeans2dAbs,
     /// `[N]` output: by the logits of the opacities.
     VLogits,
     /// `[N,3]` of a scene.
@@ -236,7 +238,7 @@ use Rows::{Cameras, Gaussians, Pairs, Pixels, Projections, Tiles};
 use Width::{AsGiven, Channels, FirstHarmonic, Fixed, Harmonics, Square};
 
 /// Name, rows and width of each. A name may be an input's and an output's.
-const TABLE: [(Tensor, &str, Rows, Width); 62] = [
+const TABLE: [(Tensor, &str, Rows, Width); 63] = [
     (Tensor::Means2d, "means2d", Gaussians, Fixed(2)),
     (Tensor::Conics, "conics", Gaussians, Fixed(3)),
     (Tensor::Opacities, "opacities", Gaussians, Fixed(1)),
@@ -253,6 +255,7 @@ const TABLE: [(Tensor, &str, Rows, Width); 62] = [
     (Tensor::VRenderColors, "v_render_colors", Pixels, Channels),
     (Tensor::VRenderAlphas, "v_render_alphas", Pixels, Fixed(1)),
     (Tensor::VMeans2d, "v_means2d", Gaussians, Fixed(2)),
+    (Tensor::VMeans2dAbs, "v_means2d_abs", Gaussians, Fixed(2)),
     (Tensor::VConics, "v_conics", Gaussians, Fixed(3)),
     (Tensor::VOpacities, "v_opacities", Gaussians, Fixed(1)),
     (Tensor::VColors, "v_colors", Gaussians, Channels),

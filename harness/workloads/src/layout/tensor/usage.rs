@@ -50,7 +50,9 @@ impl Tensor {
                 among(Write, &[Rasterize, Full]).or(among(Read, &[RasterizeBackward]))
             }
             Self::VRenderColors | Self::VRenderAlphas => among(Read, &[RasterizeBackward, Full]),
-            Self::VMeans2d | Self::VConics => among(Write, &[RasterizeBackward]),
+            Self::VMeans2d | Self::VMeans2dAbs | Self::VConics => {
+                among(Write, &[RasterizeBackward])
+            }
             Self::VOpacities | Self::VColors => {
                 among(Write, &[RasterizeBackward, ProjectBackward, Full])
             }
@@ -119,6 +121,7 @@ impl Tensor {
         }
         Some(match self {
             Self::VLogits => ("v_opacities", 0),
+            Self::VMeans2dAbs => ("v_means2d", 0),
             Self::VLogScales => ("v_scales", 0),
             Self::VShDc => ("v_sh", 0),
             Self::VShRest => ("v_sh", 3),
@@ -128,6 +131,21 @@ impl Tensor {
             Self::VSh if kind == KernelKind::ProjectBackward => ("v_colors", 0),
             _ => (self.name(), 0),
         })
+    }
+
+    /// Whether it is compared itself, beside the output of the stage that it says something of.
+    #[must_use]
+    pub fn is_compared_beside(self, kind: KernelKind) -> bool {
+        match kind {
+            KernelKind::ProjectOnImage => self == Self::Radii,
+            KernelKind::RasterizeBackward => self == Self::VMeans2dAbs,
+            KernelKind::Project
+            | KernelKind::Rasterize
+            | KernelKind::ProjectBackward
+            | KernelKind::Full
+            | KernelKind::ProjectOnImageBackward
+            | KernelKind::Of(_) => false,
+        }
     }
 
     /// What to do about a kernel that takes it, where kernels of a formulation are not given it.
