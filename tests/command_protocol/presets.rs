@@ -29,6 +29,7 @@ fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
         ("inria", raster, "inria render_backward", "'full off-diagonal'"),
         ("brush", raster, "brush rasterize_bwd", "'by opacity'"),
         ("gswarp", raster, "gswarp backward_render_tiles", "'no opacity'"),
+        ("fvdb", raster, "fvdb rasterize_gaussians_backward", "'no opacity'"),
         ("gsplat-1.5", forward, project, "'nothing is beside'"),
         ("gsplat-main", backward, project_bwd, "'off-diagonal twice'"),
     ] {

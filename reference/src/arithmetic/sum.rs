@@ -125,7 +125,7 @@ impl ElementBound {
         }
     }
 
-    /// The sum of the terms' magnitudes, as densification takes it (Ye et al. 2024, AbsGS).
+    /// The sum of the terms' magnitudes, as densification takes it (Ye et al. 2024, `AbsGS`).
     ///
     /// The magnitude of a term is off by no more than the term is, because ||a| - |b|| <= |a - b|. Of every term
     /// `magnitude` has |value| + radius, so that without the radii it is the sum of |value|. Each was inflated

@@ -247,7 +247,7 @@ impl Symbols {
         });
         let mut symbols = symbols.with(inputs, (&PROJECTION_FLAGS, &PROJECTION_CONSTANTS))?;
         // K is (degree + 1)^2.
-        let degree = i64::from(coefficients.isqrt().saturating_sub(1) as u32);
+        let degree = i64::try_from(coefficients.isqrt().saturating_sub(1)).unwrap_or(i64::MAX);
         symbols.integers.insert("degree".to_owned(), degree);
         if let [fx, fy] = *inputs.f32("focals")? {
             symbols.constants.extend(OF_CAMERA.into_iter().zip([fx, fy]));
