@@ -129,7 +129,7 @@ impl ElementBound {
     ///
     /// The magnitude of a term is off by no more than the term is, because ||a| - |b|| <= |a - b|. Of every term
     /// `magnitude` has |value| + radius, so that without the radii it is the sum of |value|. Each was inflated
-    /// by 2^-48 (`arithmetic/bounded.rs`), and n terms added in f64 twice, with what [`Self::finish`] adds, leave
+    /// by 2^-48 (`arithmetic/bounded.rs`), and n terms added in f64 twice, with what `finish` adds, leave
     /// both off by at most 8 n 2^-52 of the magnitude.
     #[must_use]
     pub fn of_magnitudes(&self, terms: u64) -> Self {
