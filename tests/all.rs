@@ -38,6 +38,7 @@ mod manifest;
 mod manifest_examples;
 mod manifest_files;
 mod manifest_halves;
+mod manifest_production;
 mod manifest_stages;
 mod manifest_views;
 mod merging;

@@ -6,10 +6,14 @@ use splatcheck_tests::{reproducer, say};
 
 use crate::manifest::kernel;
 
-/// Inputs in bf16 and outputs in f16: sums that are rounded at every addition, and an image that is stored once.
-const KERNELS: [(&str, &str, &str); 2] = [
+/// Inputs in bf16 or f16 and outputs in f16: sums that are rounded at every addition, and an image and features that
+/// are stored once.
+const KERNELS: [(&str, &str, &str); 5] = [
     ("index_add_half", "index_add_half.toml", "initial in f16, values in bf16, sums in f16"),
     ("gsplat_rasterize_half", "gsplat_rasterize_half.toml", "colors in bf16, render_colors in f16"),
+    ("ngp_grid_half", "ngp_grid_half.toml", "table in f16, features in f16"),
+    ("ngp_grid_half", "ngp_grid_half_backward.toml", "v_features in f16, v_table in f16"),
+    ("half_backward", "half_backward.toml", "v_render_colors in f16, v_colors in f16"),
 ];
 
 #[test]

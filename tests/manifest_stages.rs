@@ -18,7 +18,7 @@ struct Stage {
     looks_like: &'static str,
 }
 
-const STAGES: [Stage; 4] = [
+const STAGES: [Stage; 6] = [
     Stage {
         name: "rasterize",
         program: "gsplat_rasterize",
@@ -47,6 +47,22 @@ const STAGES: [Stage; 4] = [
         manifest: "gsplat_project_image.toml",
         left_out: "NOT EXERCISED: opacities, colors, covars2d: ",
         looks_like: "radii",
+    },
+    // It is given a camera's numbers and matrices.
+    Stage {
+        name: "project",
+        program: "camera_project",
+        manifest: "camera_project.toml",
+        left_out: "NOT EXERCISED: opacities, colors, covars2d: ",
+        looks_like: "means2d",
+    },
+    // It is given the camera's position, radii, and what was clamped.
+    Stage {
+        name: "project_backward",
+        program: "camera_project",
+        manifest: "camera_project_backward.toml",
+        left_out: "NOT EXERCISED: v_opacities, v_viewmats: ",
+        looks_like: "v_",
     },
 ];
 

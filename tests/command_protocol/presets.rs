@@ -29,6 +29,7 @@ fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
         ("inria", raster, "inria render_backward", "'full off-diagonal'"),
         ("brush", raster, "brush rasterize_bwd", "'by opacity'"),
         ("gswarp", raster, "gswarp backward_render_tiles", "'no opacity'"),
+        ("fvdb", raster, "fvdb rasterize_gaussians_backward", "'no opacity'"),
         ("gsplat-1.5", forward, project, "'nothing is beside'"),
         ("gsplat-main", backward, project_bwd, "'off-diagonal twice'"),
     ] {
@@ -55,6 +56,37 @@ fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
         let mended = say(folder.path(), &["replay", file, "--command", &right]);
         assert_eq!(mended.code, Some(0), "{name}: {mended:?}");
     }
+}
+
+/// Sums of magnitudes are compared where a preset does not say that they are unused.
+#[test]
+fn a_preset_may_return_the_sums_of_magnitudes() {
+    let Some(python) = python("a_preset_may_return_the_sums_of_magnitudes") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let ours = root().join("harness/workloads/src/presets/gsplat-1.5.toml");
+    let text = fs::read_to_string(ours).expect("readable");
+    let unused = "name = \"v_means2d_abs\", unused = true,";
+    assert_eq!(text.matches(unused).count(), 1, "it is not compared by default");
+    fs::write(here.join("own.toml"), text.replace(unused, "name = \"v_means2d_abs\","))
+        .expect("written");
+    fs::write(here.join("ours.toml"), text).expect("written");
+    let case = root().join("corpora/splat/list-of-257.toml");
+    let case = case.to_str().expect("a plain name");
+    let on = |preset_file: &str, bug: &str| {
+        let kernel = preset(&python, "gsplat_1_5 rasterize_to_pixels_bwd", bug);
+        let words = ["check", "--preset", preset_file, "--case", case, "--command", &kernel];
+        say(here, &words)
+    };
+    let said = on("own.toml", "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = on("own.toml", "'magnitudes cancel'");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("of v_means2d_abs "), "{said:?}");
+    assert!(said.out.contains("; all of v_means2d, v_conics, v_opacities and v_colors is right"));
+    let said = on("ours.toml", "'magnitudes cancel'");
+    assert_eq!(said.code, Some(0), "not compared: {said:?}");
+    assert!(said.out.contains("NOT COMPARED: v_means2d_abs"), "and said to be: {said:?}");
 }
 
 #[test]

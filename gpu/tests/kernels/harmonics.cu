@@ -1,6 +1,8 @@
 // Spherical harmonics of degree 0 to 3 with the parameter lists of gsplat's kernels: a thread for each Gaussian and
 // channel, so that three threads add to one direction's gradient. The text is our own, with the polynomials of
 // Sloan, Efficient Spherical Harmonic Evaluation, JCGT 2013. BROKEN: the last thread's part of that sum alone is kept.
+// The third kernel returns no gradients: it steps by Adam (Kingma and Ba, arXiv 1412.6980); BROKEN lacks the last
+// coefficient's.
 
 struct Direction {
     float x, y, z, inverse;
@@ -114,4 +116,28 @@ extern "C" __global__ void spherical_harmonics_bwd(
     atomicAdd(v_dirs + n * 3 + 1, of_y);
     atomicAdd(v_dirs + n * 3 + 2, of_z);
 #endif
+}
+
+extern "C" __global__ void spherical_harmonics_adam(
+    unsigned N, unsigned K, unsigned degrees_to_use, const float* dirs, const float* v_colors, float* coeffs,
+    float* moments, float* squares, float rate, float beta1, float beta2
+) {
+    const unsigned idx = blockIdx.x * blockDim.x + threadIdx.x;
+    if (idx >= N * 3) return;
+    const unsigned n = idx / 3, c = idx % 3;
+    const Direction d = unit(dirs, n);
+    float b[16], g[16][3];
+    basis((degrees_to_use + 1) * (degrees_to_use + 1), d.x, d.y, d.z, b, g);
+#ifdef BROKEN
+    const unsigned end = K - 1;
+#else
+    const unsigned end = K;
+#endif
+    for (unsigned k = 0; k < end; k++) {
+        const unsigned at = (n * K + k) * 3 + c;
+        const float gradient = b[k] * v_colors[idx];
+        moments[at] = beta1 * moments[at] + (1.0f - beta1) * gradient;
+        squares[at] = beta2 * squares[at] + (1.0f - beta2) * gradient * gradient;
+        coeffs[at] -= rate * moments[at] / (sqrtf(squares[at]) + 1e-15f);
+    }
 }

@@ -1,9 +1,28 @@
 // A grid encoding with the parameter list of torch-ngp's kernels: features and gradients lie level by level,
 // [L,N,F], and the kernel computes a level's scale and resolution itself, from S and H. The text is our own.
-// BROKEN: the backward kernel reads the gradients as [N,L,F].
+// BROKEN: the backward kernel reads the gradients as [N,L,F]. HALF: the table, the features and the gradients of
+// both are of binary16, as torch-ngp has them under autocast; BROKEN then leaves out the last corner.
+
+#ifdef HALF
+#include "half.cuh"
+using Number = Half;
+__device__ inline float read(Number number) { return from_half(number); }
+__device__ inline Number stored(float value) { return to_half(value); }
+__device__ inline void add(Number* place, float value) { add_half(place, value); }
+#else
+using Number = float;
+__device__ inline float read(Number number) { return number; }
+__device__ inline Number stored(float value) { return value; }
+__device__ inline void add(Number* place, float value) { atomicAdd(place, value); }
+#endif
 
 constexpr unsigned D = 3;
 constexpr unsigned F = 2;
+#if defined(HALF) && defined(BROKEN)
+enum : unsigned { CORNERS = (1u << D) - 1 };
+#else
+enum : unsigned { CORNERS = 1u << D };
+#endif
 
 // What a thread knows of its point's cell on its level.
 struct Cell {
@@ -50,38 +69,38 @@ __device__ inline unsigned entry(const Cell& cell, unsigned corner, unsigned ent
 }
 
 extern "C" __global__ void kernel_grid(
-    const float* inputs, const float* grid, const int* offsets, float* outputs, unsigned B, unsigned L, float S,
-    unsigned H, float* dy_dx, unsigned gridtype, bool align_corners, unsigned interp
+    const float* inputs, const Number* grid, const int* offsets, Number* outputs, unsigned B, unsigned L, float S,
+    unsigned H, Number* dy_dx, unsigned gridtype, bool align_corners, unsigned interp
 ) {
     const unsigned point = blockIdx.x * blockDim.x + threadIdx.x;
     const unsigned level = blockIdx.y;
     if (point >= B) return;
-    float* out = outputs + (level * B + point) * F;
+    Number* out = outputs + (level * B + point) * F;
     const Cell cell = locate(inputs, point, level, S, H, align_corners);
     float sums[F] = {};
     if (!cell.outside) {
         const unsigned entries = offsets[level + 1] - offsets[level];
-        for (unsigned corner = 0; corner < 1u << D; corner++) {
+        for (unsigned corner = 0; corner < CORNERS; corner++) {
             float weight = 1.0f;
             for (unsigned j = 0; j < D; j++) weight *= side(cell.fraction[j], corner >> j & 1, interp);
-            const float* row = grid + (offsets[level] + entry(cell, corner, entries)) * F;
-            for (unsigned f = 0; f < F; f++) sums[f] += weight * row[f];
+            const Number* row = grid + (offsets[level] + entry(cell, corner, entries)) * F;
+            for (unsigned f = 0; f < F; f++) sums[f] += weight * read(row[f]);
         }
     }
-    for (unsigned f = 0; f < F; f++) out[f] = sums[f];
+    for (unsigned f = 0; f < F; f++) out[f] = stored(sums[f]);
 }
 
 extern "C" __global__ void kernel_grid_backward(
-    const float* grad, const float* inputs, const float* grid, const int* offsets, float* grad_grid, unsigned B,
+    const Number* grad, const float* inputs, const Number* grid, const int* offsets, Number* grad_grid, unsigned B,
     unsigned L, float S, unsigned H, unsigned gridtype, bool align_corners, unsigned interp
 ) {
     const unsigned point = blockIdx.x * blockDim.x + threadIdx.x;
     const unsigned level = blockIdx.y;
     if (point >= B) return;
 #ifdef BROKEN
-    const float* own = grad + (point * L + level) * F;
+    const Number* own = grad + (point * L + level) * F;
 #else
-    const float* own = grad + (level * B + point) * F;
+    const Number* own = grad + (level * B + point) * F;
 #endif
     const Cell cell = locate(inputs, point, level, S, H, align_corners);
     if (cell.outside) return;
@@ -89,7 +108,7 @@ extern "C" __global__ void kernel_grid_backward(
     for (unsigned corner = 0; corner < 1u << D; corner++) {
         float weight = 1.0f;
         for (unsigned j = 0; j < D; j++) weight *= side(cell.fraction[j], corner >> j & 1, interp);
-        float* row = grad_grid + (offsets[level] + entry(cell, corner, entries)) * F;
-        for (unsigned f = 0; f < F; f++) atomicAdd(row + f, weight * own[f]);
+        Number* row = grad_grid + (offsets[level] + entry(cell, corner, entries)) * F;
+        for (unsigned f = 0; f < F; f++) add(row + f, weight * read(own[f]));
     }
 }

@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 35] = [
+const KERNELS: [Row; 45] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -52,8 +52,18 @@ const KERNELS: [Row; 35] = [
     ("gsplat_project", "_broken", &["BROKEN"], Headers),
     ("gsplat_project_image", "", &[], Headers),
     ("gsplat_project_image", "_broken", &["BROKEN"], Headers),
+    ("camera_project", "", &[], Headers),
+    ("camera_project", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "", &[], Headers),
     ("ngp_grid", "_broken", &["BROKEN"], Headers),
+    ("ngp_grid", "_half", &["HALF"], Headers),
+    ("ngp_grid", "_half_broken", &["HALF", "BROKEN"], Headers),
+    ("production_backward", "", &[], Headers),
+    ("production_backward", "_broken", &["BROKEN"], Headers),
+    ("production_backward", "_signed", &["SIGNED"], Headers),
+    ("production_backward", "_unclamped", &["UNCLAMPED"], Headers),
+    ("half_backward", "", &[], Headers),
+    ("half_backward", "_broken", &["BROKEN"], Headers),
     ("tcnn_grid", "", &[], Headers),
     ("tcnn_grid", "_broken", &["BROKEN"], Headers),
     ("index_add", "", &[], Headers),
@@ -66,12 +76,13 @@ const KERNELS: [Row; 35] = [
 ];
 
 /// What pages show and a reader opens lies in the tree as it is; all else in `ptx.tar.zst`.
-const LOOSE: [&str; 5] = [
+const LOOSE: [&str; 6] = [
     "own_backward.ptx",
     "own_backward_racy.ptx",
     "gsplat_backward.ptx",
     "gsplat_backward_broken.ptx",
     "ngp_grid.ptx",
+    "production_backward.ptx",
 ];
 
 /// The kernels as they lie in the tree and in the archive.

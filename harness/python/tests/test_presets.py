@@ -18,6 +18,7 @@ RASTER = [
     ("inria", "inria", "render_backward", "full off-diagonal", {"count": 5}),
     ("brush", "brush", "rasterize_bwd", "by opacity", {"count": 5}),
     ("gswarp", "gswarp", "backward_render_tiles", "no opacity", {"count": 5}),
+    ("fvdb", "fvdb", "rasterize_gaussians_backward", "no opacity", {"count": 5}),
 ]
 # Level, module, function, a bug, and what the first line of the report says of it.
 PROJECTIONS = [

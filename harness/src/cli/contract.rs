@@ -48,7 +48,7 @@ impl ModelName {
 pub struct ContractArgs {
     /// The project whose kernel your program is: what its arrays are called and how they lie, what is built
     /// into it, its formulation and arithmetic, at a level that the preset has. One of gsplat-1.5,
-    /// gsplat-main, inria, fastgs, brush, gswarp, or the path of your own (.toml): docs/src/presets.md describes them
+    /// gsplat-main, inria, fastgs, brush, gswarp, fvdb, or the path of your own (.toml): docs/src/presets.md describes them
     /// [default: gsplat's names and shapes, nothing built in]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,

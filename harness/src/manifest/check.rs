@@ -6,6 +6,7 @@ mod launch;
 mod parameter;
 mod views;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,10 +18,11 @@ use crate::manifest::types::{Argument, Language, Manifest, Presets, Start};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_judge::workload::{BuiltIn, Constant};
-use splatcheck_workloads::layout::symbols;
-use splatcheck_workloads::layout::written::{At, line};
+use splatcheck_workloads::layout::symbols::{self, OF_CAMERA, OF_CAMERA_AND_IMAGE, instead_of};
+use splatcheck_workloads::layout::written::{At, beyond, line};
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
 use splatcheck_workloads::presets::{Preset, Terms, built_in_of, constants_of};
+use splatcheck_workloads::splat::CameraForms;
 use splatcheck_workloads::splat::kernel_rules::KernelRules;
 use splatcheck_workloads::splat::level::Level;
 
@@ -36,7 +38,7 @@ pub(super) fn manifest(
     let mut file = File::parse(text)?;
     let kind = kind(&file, text)?;
     let (own, built_in) = (names_of_sizes(&file, kind)?, built_in(&file, text, kind)?);
-    let check = Check { text, language, kind, own, built_in };
+    let check = Check { text, language, kind, own, built_in, cameras: Cell::default() };
     let launches = check.launches(&mut file)?;
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
@@ -48,7 +50,7 @@ pub(super) fn manifest(
     let preset = check.preset(&file, presets)?;
     let Terms { formulation, extra_roundings, channels, rules } =
         check.terms(&file, preset.as_deref())?;
-    let manifest = Manifest {
+    let mut manifest = Manifest {
         text: text.to_owned(),
         preset: preset.and_then(|preset| preset.text().map(str::to_owned)),
         kind,
@@ -62,10 +64,16 @@ pub(super) fn manifest(
         channels,
         rules,
         built_in: check.built_in.clone(),
+        cameras: CameraForms::default(),
     };
+    // By now every expression has been met.
+    let by_matrix = manifest.arrays().any(|(_, array)| array.holds(Tensor::Projmats));
+    let CameraForms { one, middle } = check.cameras.get();
+    manifest.cameras = CameraForms { one, middle: middle || by_matrix };
     check.views(&manifest)?;
     check.buffers(&manifest)?;
     check.outputs(&manifest)?;
+    Check::channels(&manifest)?;
     check.none(&manifest)?;
     Check::halves(&manifest)?;
     Ok(manifest)
@@ -108,6 +116,8 @@ struct Check<'t> {
     /// What `[sizes]` names.
     own: Vec<String>,
     built_in: BuiltIn,
+    /// Which cameras the expressions so far are for.
+    cameras: Cell<CameraForms>,
 }
 
 impl Check<'_> {
@@ -186,15 +196,21 @@ impl Check<'_> {
         }
         let sizes = symbols::sizes(self.kind);
         let known = |name: &str| sizes.contains(&name) || constants.contains(&name) || own(name);
-        match names.into_iter().find(|name| !known(name)) {
-            None => Ok(written.clone()),
-            Some(name) => {
-                let all: Vec<&str> = sizes.iter().chain(constants).copied().collect();
-                let value = format!("not known: {}", quoted(name));
-                let advice = format!("there are {}, and what [sizes] names", all.join(", "));
-                Err(at.problem(&value, advice))
-            }
+        if let Some(name) = names.iter().find(|name| !known(name)) {
+            let all: Vec<&str> = sizes.iter().chain(constants).copied().collect();
+            let value = format!("not known: {}", quoted(name));
+            let whole = || format!("there are {}, and what [sizes] names", all.join(", "));
+            let advice = instead_of(name, self.kind).map_or_else(whole, str::to_owned);
+            return Err(at.problem(&value, advice));
         }
+        let any = |wanted: &[&str]| names.iter().any(|name| wanted.contains(name) && !own(name));
+        let middle = any(&OF_CAMERA_AND_IMAGE);
+        let CameraForms { one, middle: known_middle } = self.cameras.get();
+        self.cameras.set(CameraForms {
+            one: one || middle || any(&OF_CAMERA),
+            middle: known_middle || middle,
+        });
+        Ok(written.clone())
     }
 
     /// The first of these names of numbers that mean nothing to kernels into which a constant is not built, and
@@ -306,6 +322,18 @@ impl Check<'_> {
                 Err(Problem::new(format!("buffer.{name}"), "not used", "no parameter names it"))
             }
         }
+    }
+
+    /// A component is one of the channels that the kernel is for.
+    fn channels(manifest: &Manifest) -> Result<(), Problem> {
+        let mut all = manifest.arrays();
+        let found =
+            all.find_map(|(parameter, array)| Some((parameter, beyond(array, manifest.channels)?)));
+        let Some((parameter, value)) = found else { return Ok(()) };
+        let advice = "a component is numbered from 0, below the manifest's own number of channels: say \
+                      channels = 4, or as many as there are";
+        let place = format!("{}.fields", parameter.place);
+        Err(Problem::new(place, value, advice).at_line(parameter.line))
     }
 
     /// What stands for no contributor is told from the first contributor by the pixel's opacity.

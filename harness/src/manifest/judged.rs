@@ -7,12 +7,12 @@ use splatcheck_reference::splat::Formulation;
 use splatcheck_workloads::halves::Halves;
 use splatcheck_workloads::layout::array::{not_held, roundings_of_meaning};
 use splatcheck_workloads::layout::{Array, KernelKind, Tensor};
-use splatcheck_workloads::splat::ColorForms;
 use splatcheck_workloads::splat::comparing;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_on_foreign, judged_rounded};
 use splatcheck_workloads::splat::kernel_rules::Reach;
 use splatcheck_workloads::splat::on_image::Kernel;
 use splatcheck_workloads::splat::stage::RoundedInputs;
+use splatcheck_workloads::splat::{ColorForms, Forms};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -73,6 +73,11 @@ impl Manifest {
         self.arrays().any(|(_, array)| array.holds(Tensor::VLogits))
     }
 
+    /// Whether the sums of the magnitudes of `v_means2d` are among its gradients.
+    fn has_magnitudes(&self) -> bool {
+        self.arrays().any(|(_, array)| array.holds(Tensor::VMeans2dAbs))
+    }
+
     /// Why its outputs cannot be judged: one that no parameter holds, or only in part. Of the backward
     /// rasterization all are needed; kernels of the other stages differ in what they return.
     #[must_use]
@@ -89,7 +94,7 @@ impl Manifest {
             }
             _ => &[],
         };
-        if let Some(tensor) = not_held(arrays(), always) {
+        if let Some(tensor) = not_held(arrays(), always, self.channels) {
             return Some(missing(tensor));
         }
         if self.kind == KernelKind::RasterizeBackward {
@@ -97,7 +102,9 @@ impl Manifest {
                 Tensor::VOpacities if self.is_by_logits() => Tensor::VLogits,
                 other => other,
             };
-            return not_held(arrays(), &Tensor::OUTPUTS.map(by)).map(missing);
+            let magnitudes = self.has_magnitudes().then_some(Tensor::VMeans2dAbs);
+            let all: Vec<_> = Tensor::OUTPUTS.map(by).into_iter().chain(magnitudes).collect();
+            return not_held(arrays(), &all, self.channels).map(missing);
         }
         if self.written().next().is_none() {
             let outputs = self.stage(Formulation::STANDARD).spec().outputs;
@@ -107,7 +114,7 @@ impl Manifest {
         }
         // One radius says of a Gaussian whether it is there.
         let whole = self.written().filter(|tensor| *tensor != Tensor::Radii).collect::<Vec<_>>();
-        let part = not_held(arrays(), &whole)?;
+        let part = not_held(arrays(), &whole, self.channels)?;
         Some(Problem::new(part.name(), "held in part", "name its other numbers too"))
     }
 
@@ -196,6 +203,10 @@ impl Manifest {
             }
             false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
         };
+        let judged = match self.has_magnitudes() {
+            true => comparing::with_magnitudes(judged),
+            false => judged,
+        };
         let judged = comparing::in_halves(judged, halves);
         Ok(if self.all_views { comparing::all_views(judged) } else { judged })
     }
@@ -213,8 +224,14 @@ impl Manifest {
             KernelKind::Of(stage) => {
                 self.workload().is_some_and(|all| all.is_for(case, stage, &self.built_in))
             }
-            _ => self.color_forms().has(case),
+            _ => self.forms().has(case),
         }
+    }
+
+    /// Which cases of splats its kernels take.
+    #[must_use]
+    pub fn forms(&self) -> Forms {
+        Forms { colors: self.color_forms(), cameras: self.cameras }
     }
 
     /// Which forms of colours its kernels take. A kernel that has no part in them takes direct ones: by

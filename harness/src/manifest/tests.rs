@@ -6,8 +6,8 @@ use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{EngineError, Tensors};
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::convention::Profile;
-use splatcheck_workloads::splat::ColorForms;
 use splatcheck_workloads::splat::kernel_rules::KernelRules;
+use splatcheck_workloads::splat::{CameraForms, ColorForms};
 
 use splatcheck_workloads::splat::kernel_rules::Fields;
 
@@ -327,6 +327,46 @@ fn a_stage_decides_which_arrays_there_are() {
     assert!(said.contains("opacities again, in line 10 otherwise"), "{said}");
     let backward = text.replace("\"project\"", "\"rasterize_backward\"");
     assert!(refused(&backward).contains("'sh'"), "{}", refused(&backward));
+}
+
+/// What a kernel is given of a camera says which cases it is for; what its stage has not is refused with what to do.
+#[test]
+fn numbers_and_matrices_of_a_camera_belong_to_projections() {
+    let of = |stage: &str, parameter: &str| {
+        let head = "kernel = \"k\"\nblock = [1]\ngrid = [1]\n";
+        format!("stage = \"{stage}\"\n{head}parameter = [{{ {parameter} }}]\n")
+    };
+    let (any, one) = (CameraForms::default(), CameraForms { one: true, middle: false });
+    for (stage, parameter, cameras) in [
+        ("project", "tensor = \"campos\"", any),
+        ("project", "i32 = \"degree\"", any),
+        ("project_backward", "f32 = \"fy\"", one),
+        ("project_backward", "tensor = \"clamped\", as = \"u8\"", any),
+        ("project_backward", "tensor = \"radius\"", any),
+        ("project_on_image", "f32 = \"tan_fovx\"", CameraForms { middle: true, ..one }),
+        ("project_on_image", "tensor = \"projmats\"", CameraForms { one: false, middle: true }),
+    ] {
+        let manifest = Manifest::parse(&of(stage, parameter)).expect(parameter);
+        assert_eq!(manifest.forms().cameras, cameras, "{stage}: {parameter}");
+    }
+    let sized = format!("sizes = {{ fx = 3 }}\n{}", of("rasterize", "i32 = \"fx\""));
+    let manifest = Manifest::parse(&sized).expect("a size of its own");
+    assert_eq!(manifest.forms().cameras, any, "it is no camera's");
+    for (stage, parameter, words) in [
+        ("project", "i32 = \"W\"", "not known: 'W': this stage knows no image"),
+        ("project_backward", "f32 = \"tan_fovy\"", "'tan_fovy': this stage knows no image"),
+        ("project", "tensor = \"projmats\"", "'projmats': this stage knows no image"),
+        ("rasterize", "f32 = \"fx\"", "'fx': a rasterization is given what was projected"),
+        ("rasterize_backward", "tensor = \"campos\"", "'campos': a rasterization is given"),
+        ("project", "tensor = \"clamped\"", "'clamped': what was clamped is judged by the colours"),
+        ("project_backward", "tensor = \"radii\", as = \"u8\"", "only clamped and visible"),
+        ("project", "tensor = \"visible\", as = \"u8\"", "only clamped and visible as inputs"),
+        ("project_backward", "tensor = \"means\", as = \"u8\"", "'u8' for means: only"),
+        ("project_backward", "tensor = \"clamped\", as = \"u16\"", "expected 'i64'"),
+    ] {
+        let text = refused(&of(stage, parameter));
+        assert!(text.starts_with("line 5: parameter 1") && text.contains(words), "{text}: {words}");
+    }
 }
 
 #[test]

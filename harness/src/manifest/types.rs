@@ -6,6 +6,7 @@ use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use splatcheck_workloads::layout::{Array, Expression, KernelKind};
 use splatcheck_workloads::presets::Preset;
+use splatcheck_workloads::splat::CameraForms;
 use splatcheck_workloads::splat::kernel_rules::KernelRules;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,6 +52,8 @@ pub struct Manifest {
     pub rules: KernelRules,
     /// What is built into the kernels of another workload.
     pub built_in: BuiltIn,
+    /// Which cameras its expressions and arrays are for.
+    pub cameras: CameraForms,
 }
 
 /// One kernel and how it is launched.

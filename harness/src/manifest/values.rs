@@ -1,7 +1,7 @@
 //! The values of a manifest's expressions on a case: counts, the arrays that are its own, and its outputs
 //! in gsplat's layout; the same for every language.
 
-use splatcheck_gpu::{Data, Dtype, EngineError, ShapeError, Tensors};
+use splatcheck_gpu::{Data, EngineError, ShapeError, Tensors};
 use splatcheck_reference::splat::Formulation;
 
 use super::views::Views;
@@ -144,20 +144,20 @@ pub(super) fn outputs(
     let begin = |name: &str| u32::from(by_radii && name == "visible");
     let words = |name: &str| vec![begin(name); shape(name).iter().product()];
     let mut numbers: Vec<_> = ports().map(|port| (port.name, words(port.name))).collect();
-    // Of a projection that knows the image they are compared themselves.
-    let own_radii = kind == KernelKind::ProjectOnImage && by_radii;
-    let radii = own_radii.then(|| (Tensor::Radii.name(), Tensor::Radii.sides(symbols)));
-    numbers.extend(radii.iter().map(|(name, sides)| (*name, vec![0; sides.iter().product()])));
+    let beside = tensors().find(|tensor| tensor.is_compared_beside(kind));
+    let own = |tensor: Tensor| vec![0; tensor.sides(symbols).iter().product()];
+    numbers.extend(beside.map(|tensor| (tensor.name(), own(tensor))));
     for (array, words) in held {
         array.unpack(words, symbols, &mut numbers);
     }
     places_of_last(held, &mut numbers, symbols, inputs)?;
     let mut outputs = Tensors::new();
     let held = |error: ShapeError| EngineError::Device(error.to_string());
-    if let Some((name, sides)) = &radii
-        && let Some((_, words)) = numbers.pop()
+    if let Some(tensor) = beside
+        && let Some((name, words)) = numbers.pop()
     {
-        outputs.array(name, sides, Data::from_words(Dtype::I32, &words)).map_err(held)?;
+        let data = Data::from_words(tensor.dtype(), &words);
+        outputs.array(name, &tensor.sides(symbols), data).map_err(held)?;
     }
     for (port, (name, numbers)) in ports().zip(numbers) {
         let data = Data::from_words(port.dtype, &numbers);

@@ -37,13 +37,14 @@ use std::sync::Arc;
 use source::Source;
 
 /// Name and text of each preset of our own.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("gsplat-1.5", include_str!("presets/gsplat-1.5.toml")),
     ("gsplat-main", include_str!("presets/gsplat-main.toml")),
     ("inria", include_str!("presets/inria.toml")),
     ("fastgs", include_str!("presets/fastgs.toml")),
     ("brush", include_str!("presets/brush.toml")),
     ("gswarp", include_str!("presets/gswarp.toml")),
+    ("fvdb", include_str!("presets/fvdb.toml")),
 ];
 
 /// The key of the note, behind [`NOTE_PREFIX`], that holds a reproducer's preset.

@@ -2,6 +2,7 @@
 //! and what a conforming kernel may return.
 
 pub mod accuracy;
+pub(crate) mod camera_arrays;
 pub mod case;
 pub mod chained;
 pub mod comparing;
@@ -35,4 +36,4 @@ pub use case::splat_case;
 pub use fitted::fitted;
 pub use judged::takes_all_cameras;
 pub(crate) use scene_arrays::{scene_arrays, scene_symbols};
-pub use workload::{ColorForms, Splat, has_channels, has_gaussians};
+pub use workload::{CameraForms, ColorForms, Forms, Splat, has_channels, has_gaussians};

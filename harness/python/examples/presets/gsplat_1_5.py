@@ -17,6 +17,7 @@ def rasterize_to_pixels_bwd(x, meta, bug=None):
 def backward(x, meta, constants, bug=None):
     """The gradients with this maximum of alpha and this least divisor."""
     grads = {f"v_{k}": np.zeros_like(x[k]) for k in ("means2d", "conics", "colors", "opacities")}
+    grads["v_means2d_abs"] = np.zeros_like(x["means2d"])
     width, height, tile = (meta[k] for k in ("image_width", "image_height", "tile_size"))
     ends = np.append(x["tile_offsets"][0], len(x["flatten_ids"]))
     with np.errstate(all="ignore"):
@@ -57,4 +58,7 @@ def one_tile(x, grads, bounds, pixels, constants, bug):
         grads["v_opacities"][0, g] += (vis * v_alpha).sum()
         half = f32(0.5) * v_sigma
         grads["v_conics"][0, g] += [k.sum() for k in (half * dx * dx, v_sigma * dx * dy, half * dy * dy)]
-        grads["v_means2d"][0, g] += [(v_sigma * k).sum() for k in (a * dx + b * dy, b * dx + c * dy)]
+        v_means2d = [v_sigma * k for k in (a * dx + b * dy, b * dx + c * dy)]
+        grads["v_means2d"][0, g] += [v.sum() for v in v_means2d]
+        magnitudes = v_means2d if bug == "magnitudes cancel" else np.abs(v_means2d)
+        grads["v_means2d_abs"][0, g] += [v.sum() for v in magnitudes]

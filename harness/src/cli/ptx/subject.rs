@@ -25,7 +25,7 @@ use splatcheck_judge::workload::{AnyCase, BuiltIn, Case, Workload};
 use splatcheck_workloads::fuzz::{Draws, Plan};
 use splatcheck_workloads::layout::KernelKind;
 use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
-use splatcheck_workloads::splat::{ColorForms, fitted, has_channels};
+use splatcheck_workloads::splat::{Forms, fitted, has_channels};
 
 /// Cases that are drawn where generators are named and no number is.
 const USUAL: u32 = 200;
@@ -62,15 +62,15 @@ pub struct SubjectArgs {
 pub(in crate::cli) struct For {
     /// Their workload.
     workload: &'static str,
-    /// The forms of colours that it takes.
-    colors: ColorForms,
+    /// Which of splats it takes.
+    forms: Forms,
     /// The stage of another workload than splats, and what is built into the kernel.
     of_stage: Option<(Stage, BuiltIn)>,
 }
 
 impl Default for For {
     fn default() -> Self {
-        Self { workload: NAME, colors: ColorForms::Both, of_stage: None }
+        Self { workload: NAME, forms: Forms::default(), of_stage: None }
     }
 }
 
@@ -82,8 +82,7 @@ impl For {
             KernelKind::Of(stage) => Some((stage, manifest.built_in.clone())),
             _ => None,
         };
-        let (workload, colors) = (manifest.kind.workload(), manifest.color_forms());
-        Self { workload, colors, of_stage }
+        Self { workload: manifest.kind.workload(), forms: manifest.forms(), of_stage }
     }
 
     /// What a case has that a kernel of a stage of another workload is for, in words.
@@ -177,9 +176,10 @@ impl SubjectArgs {
                 "no case has {run}: give others with --case, --corpus or --cases"
             )));
         }
-        Err(CliError::new(match (channels, color_words(subject.wanted.colors)) {
-            (_, Some(words)) if subject.all().next().is_some() => format!(
-                "no case is for the manifest's kernel, all have {words}: give others with --case, \
+        let lacks = subject.wanted.forms.lacks().join(", or ");
+        Err(CliError::new(match (channels, lacks.is_empty()) {
+            (_, false) if subject.all().next().is_some() => format!(
+                "no case is for the manifest's kernel, all have {lacks}: give others with --case, \
                  --corpus or --cases"
             ),
             (Some(channels), _) => format!(
@@ -190,17 +190,6 @@ impl SubjectArgs {
                 "no case is left: what its generator draws from is not on this machine".to_owned()
             }
         }))
-    }
-}
-
-/// What cases have that a kernel of these forms of colours is not for.
-fn color_words(colors: ColorForms) -> Option<String> {
-    match colors {
-        ColorForms::Both => None,
-        ColorForms::Direct => {
-            Some("colours by harmonics (sh), which the kernel does not take".into())
-        }
-        ColorForms::Harmonics => Some("direct colours, which the kernel does not take".into()),
     }
 }
 
@@ -245,7 +234,8 @@ impl Subject {
     /// A drawn case as one that the kernel is for; `None` where it cannot be made one.
     fn fit(&self, case: &AnyCase) -> Option<AnyCase> {
         match &self.wanted.of_stage {
-            None => Some(fitted(case, self.channels, self.wanted.colors)),
+            None => Some(fitted(case, self.channels, self.wanted.forms.colors))
+                .filter(|case| self.wanted.forms.cameras.has(case)),
             Some((stage, built_in)) => self.plan.workload().fitted(case, *stage, built_in),
         }
     }
@@ -254,7 +244,7 @@ impl Subject {
     /// stage with what is built into the kernel.
     fn takes(&self, case: &AnyCase) -> bool {
         match &self.wanted.of_stage {
-            None => has_channels(case, self.channels) && self.wanted.colors.has(case),
+            None => has_channels(case, self.channels) && self.wanted.forms.has(case),
             Some((stage, built_in)) => self.plan.workload().is_for(case, *stage, built_in),
         }
     }
@@ -282,7 +272,8 @@ impl Subject {
             return (count > 0).then(|| format!("NOT EXERCISED: {cases} without {run}"));
         }
         let channels = self.channels.map(|d| format!("another number of channels than {d}"));
-        let reasons: Vec<_> = channels.into_iter().chain(color_words(self.wanted.colors)).collect();
+        let lacks = self.wanted.forms.lacks().into_iter().map(str::to_owned);
+        let reasons: Vec<_> = channels.into_iter().chain(lacks).collect();
         (count > 0).then(|| {
             let cases = words::count(count, "case");
             format!("NOT EXERCISED: {cases} with {}", reasons.join(", or "))

@@ -70,6 +70,9 @@ impl Check<'_> {
         if array.dtype() != Dtype::F32 {
             return refused("it holds whole numbers");
         }
+        if array.holds(Tensor::VMeans2dAbs) {
+            return refused("sums of magnitudes are judged in f32 alone");
+        }
         let meaning = array.meaning;
         if meaning.ndc || meaning.half_off_diagonal || meaning.folded {
             return refused("not beside units, off_diagonal or background");

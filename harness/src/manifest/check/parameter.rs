@@ -8,6 +8,7 @@ use splatcheck_gpu::stage::{Port, Role};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_reference::splat::Formulation;
+use splatcheck_workloads::layout::array::Whole;
 use splatcheck_workloads::layout::tensor::Use;
 use splatcheck_workloads::layout::written::At;
 use splatcheck_workloads::layout::{Array, Expression, Tensor};
@@ -84,7 +85,7 @@ impl Check<'_> {
     fn array(&self, written: &text::Parameter, at: &At) -> Result<Option<Argument>, Problem> {
         let usage = written.role.as_ref().map(|_| Use::Write);
         let Some(mut array) = written.array().array(self.kind, usage, at)? else { return Ok(None) };
-        array.meaning.wide = self.wide(written, &array, at)?;
+        array.meaning.whole = self.whole(written, &array, at)?;
         let is_output = array.is_written();
         array.meaning.stored = self.stored(written, &array, at)?;
         let at = at.key("role");
@@ -110,21 +111,24 @@ impl Check<'_> {
         }
     }
 
-    /// Whether the whole numbers of an input have 64 bits, of a kernel in PTX.
-    fn wide(&self, written: &text::Parameter, array: &Array, at: &At) -> Result<bool, Problem> {
+    /// How the whole numbers of an input lie, of a kernel in PTX.
+    fn whole(&self, written: &text::Parameter, array: &Array, at: &At) -> Result<Whole, Problem> {
         let (Language::Ptx, Some(bits)) = (self.language, written.bits.as_deref()) else {
-            return Ok(false);
+            return Ok(Whole::Word);
         };
-        let at = at.key("as");
-        if bits != "i64" {
-            let advice = "expected 'i64', for whole numbers of 64 bits; other types are WGSL's";
-            return Err(at.problem(&quoted(bits), advice));
+        let refused = |value: String, advice: &str| Err(at.key("as").problem(&value, advice));
+        let truth = |tensor: Tensor| [Tensor::Clamped, Tensor::Visible].contains(&tensor);
+        let of = || format!("{} for {}", quoted(bits), array.name());
+        match bits {
+            "i64" if array.dtype() != Dtype::F32 && !array.is_written() => Ok(Whole::Wide),
+            "i64" => refused(of(), "only inputs of whole numbers have 64 bits"),
+            "u8" if array.tensors().all(truth) && !array.is_written() => Ok(Whole::Byte),
+            "u8" => refused(of(), "only clamped and visible as inputs are truths of a byte"),
+            _ => refused(
+                quoted(bits),
+                "expected 'i64', for whole numbers of 64 bits, or 'u8', for truths; other types are WGSL's",
+            ),
         }
-        if array.dtype() == Dtype::F32 || array.is_written() {
-            let advice = "only inputs of whole numbers have 64 bits";
-            return Err(at.problem(&format!("'i64' for {}", array.name()), advice));
-        }
-        Ok(true)
     }
 
     /// What an output begins as for the stage's own kernels: those add to what is zero, or write all.

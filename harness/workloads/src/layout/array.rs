@@ -85,6 +85,18 @@ impl Field {
     }
 }
 
+/// How whole numbers lie in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whole {
+    /// With 32 bits.
+    #[default]
+    Word,
+    /// With 64 bits.
+    Wide,
+    /// In a byte: truths, as a `bool` has them.
+    Byte,
+}
+
 /// What a project's numbers mean where they are not gsplat's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
@@ -98,8 +110,8 @@ pub struct Meaning {
     pub half_off_diagonal: bool,
     /// The background's part is taken out of `v_render_alphas`.
     pub folded: bool,
-    /// Whole numbers have 64 bits.
-    pub wide: bool,
+    /// How its whole numbers lie in memory.
+    pub whole: Whole,
     /// How its floats lie in memory.
     pub stored: Stored,
 }
@@ -112,7 +124,7 @@ impl Default for Meaning {
             ndc: false,
             half_off_diagonal: false,
             folded: false,
-            wide: false,
+            whole: Whole::default(),
             stored: Stored::default(),
         }
     }
@@ -231,19 +243,24 @@ impl Array {
     /// Bytes of a number in memory.
     #[must_use]
     pub fn bytes_of_number(&self) -> usize {
-        if self.meaning.wide { 8 } else { self.meaning.stored.bytes() }
+        match self.meaning.whole {
+            Whole::Word => self.meaning.stored.bytes(),
+            Whole::Wide => 8,
+            Whole::Byte => 1,
+        }
     }
 
     /// Its words as they lie in memory.
     #[must_use]
     pub fn to_bytes(&self, words: &[u32]) -> Vec<u8> {
-        if self.meaning.wide {
-            let wide = words.iter().map(|word| i64::from(word.cast_signed()));
-            return wide.flat_map(i64::to_le_bytes).collect();
-        }
-        match self.meaning.stored.half() {
-            None => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
-            Some(_) => {
+        match (self.meaning.whole, self.meaning.stored.half()) {
+            (Whole::Wide, _) => {
+                let wide = words.iter().map(|word| i64::from(word.cast_signed()));
+                wide.flat_map(i64::to_le_bytes).collect()
+            }
+            (Whole::Byte, _) => words.iter().map(|&word| u8::from(word != 0)).collect(),
+            (Whole::Word, None) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+            (Whole::Word, Some(_)) => {
                 let all: Vec<f32> = words.iter().map(|&word| f32::from_bits(word)).collect();
                 floats::bytes_of(self.meaning.stored.float, &all)
             }
@@ -283,6 +300,10 @@ impl Array {
         for (own, &field) in self.fields.iter().enumerate() {
             let whole = field.tensor().map_or(1, |tensor| tensor.width().count(symbols));
             for number in 0..field.width(symbols) {
+                // A case may have fewer channels than a component says.
+                if field.first() + number >= whole {
+                    continue;
+                }
                 for row in 0..rows {
                     let place = match self.layout {
                         Layout::Rows => row * width + column + number,
@@ -396,6 +417,14 @@ impl Array {
                     }
                     return;
                 }
+                Tensor::VMeans2dAbs => {
+                    let pixels = if self.meaning.ndc { value / half_sides[to % 2] } else { value };
+                    let itself = outputs.iter_mut().find(|(output, _)| *output == tensor.name());
+                    if let Some((_, numbers)) = itself {
+                        numbers[to] = pixels.to_bits();
+                    }
+                    return;
+                }
                 Tensor::VMeans2d if self.meaning.ndc => (value / half_sides[to % 2]).to_bits(),
                 Tensor::VConics if self.meaning.half_off_diagonal && to % 3 == 1 => {
                     (2.0 * value).to_bits()
@@ -421,14 +450,23 @@ pub fn roundings_of_meaning<'a>(arrays: impl Iterator<Item = &'a Array>) -> u8 {
 }
 
 /// The first of these tensors of which the arrays do not hold every number.
-pub fn not_held<'a>(arrays: impl Iterator<Item = &'a Array>, wanted: &[Tensor]) -> Option<Tensor> {
+pub fn not_held<'a>(
+    arrays: impl Iterator<Item = &'a Array>,
+    wanted: &[Tensor],
+    channels: Option<u32>,
+) -> Option<Tensor> {
     let fields: Vec<Field> = arrays.flat_map(|array| array.fields.iter().copied()).collect();
     let held = |tensor: Tensor| {
         let component = |index| fields.contains(&Field::Component(tensor, index));
         fields.contains(&Field::Whole(tensor))
             || match tensor.width() {
                 Width::Fixed(width) => (0..width).all(component),
-                _ => false,
+                Width::Channels => channels.is_some_and(|count| (0..count as usize).all(component)),
+                Width::Square(_)
+                | Width::Harmonics(_)
+                | Width::FirstHarmonic
+                | Width::AsGiven
+                | Width::Dim(_) => false,
             }
     };
     wanted.iter().copied().find(|tensor| !held(*tensor))

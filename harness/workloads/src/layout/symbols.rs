@@ -9,6 +9,7 @@ use splatcheck_gpu::{Dtype, Stage, TensorError, Tensors};
 use super::expression::ExpressionError;
 use super::kind::KernelKind;
 use crate::splat::level::Level;
+use crate::splat::raw::tangent;
 
 /// Whole numbers that every case has for a rasterization.
 const OF_RASTERIZATIONS: [&str; 12] = [
@@ -30,11 +31,28 @@ const OF_RASTERIZATIONS: [&str; 12] = [
 const PROJECTION_FLAGS: [&str; 3] = ["near_inclusive", "clamp_has_gradient", "antialiased"];
 
 /// Whole numbers that every case has for a projection.
-const OF_PROJECTIONS: [&str; 8] =
-    ["N", "D", "K", "cameras", "tile_size", "near_inclusive", "clamp_has_gradient", "antialiased"];
+const OF_PROJECTIONS: [&str; 9] = [
+    "N",
+    "D",
+    "K",
+    "degree",
+    "cameras",
+    "tile_size",
+    "near_inclusive",
+    "clamp_has_gradient",
+    "antialiased",
+];
 
 /// What a projection has beside these that is given the size of the image.
 const OF_IMAGES: [&str; 4] = ["W", "H", "tiles_x", "tiles_y"];
+
+/// Numbers of the only camera of a case for a projection: its focal lengths, pixels.
+pub const OF_CAMERA: [&str; 2] = ["fx", "fy"];
+
+/// Those that need the size of the image: tan(fov/2), which is W / (2 fx). A kernel multiplies it by a factor for the
+/// limits of x/z and y/z, which so are no further from the exact ones than 4 u times their magnitude, and the
+/// standard derivations allow as much for the Jacobian at a limit (`CameraParams::on_screen`).
+pub const OF_CAMERA_AND_IMAGE: [&str; 2] = ["tan_fovx", "tan_fovy"];
 
 /// Constants of a case's convention for a projection, as f32; the far plane may be infinite.
 pub const PROJECTION_CONSTANTS: [&str; 5] = ["eps2d", "near", "far", "inverse_eps", "w_eps"];
@@ -59,8 +77,42 @@ pub fn constants(kind: KernelKind) -> Vec<&'static str> {
             let floats = numbers(stage).filter(|port| port.dtype == Dtype::F32);
             floats.map(|port| port.name).collect()
         }
-        _ if kind.projects() => PROJECTION_CONSTANTS.to_vec(),
+        _ if kind.knows_the_image() => {
+            [&PROJECTION_CONSTANTS[..], &OF_CAMERA, &OF_CAMERA_AND_IMAGE].concat()
+        }
+        _ if kind.projects() => [&PROJECTION_CONSTANTS[..], &OF_CAMERA].concat(),
         _ => CONSTANTS.to_vec(),
+    }
+}
+
+/// What to do about a name that other kernels have and those of a kind have not.
+#[must_use]
+pub fn instead_of(name: &str, kind: KernelKind) -> Option<&'static str> {
+    let of_image =
+        OF_IMAGES.contains(&name) || OF_CAMERA_AND_IMAGE.contains(&name) || name == "projmats";
+    let of_camera = of_image
+        || OF_CAMERA.contains(&name)
+        || PROJECTION_CONSTANTS.contains(&name)
+        || ["degree", "K", "campos", "viewmats", "Ks", "radii", "clamped"].contains(&name);
+    match kind {
+        KernelKind::Of(_) => None,
+        KernelKind::Rasterize | KernelKind::RasterizeBackward => of_camera.then_some(
+            "a rasterization is given what was projected, and no camera: give null, a number, or an array of its \
+             own (zeros)",
+        ),
+        KernelKind::Project | KernelKind::ProjectBackward if of_image => Some(
+            "this stage knows no image: name stage project_on_image (or its backward), or take limits_low and \
+             limits_high",
+        ),
+        KernelKind::Project | KernelKind::ProjectOnImage if name == "clamped" => Some(
+            "what was clamped is judged by the colours and their gradients: give it an array of its own, \
+             zeros = { dtype = \"u8\", shape = [\"cameras\", \"N\", 3] }",
+        ),
+        KernelKind::Project
+        | KernelKind::ProjectBackward
+        | KernelKind::ProjectOnImage
+        | KernelKind::ProjectOnImageBackward
+        | KernelKind::Full => None,
     }
 }
 
@@ -193,7 +245,18 @@ impl Symbols {
             coefficients,
             ..self
         });
-        symbols.with(inputs, (&PROJECTION_FLAGS, &PROJECTION_CONSTANTS))
+        let mut symbols = symbols.with(inputs, (&PROJECTION_FLAGS, &PROJECTION_CONSTANTS))?;
+        // K is (degree + 1)^2.
+        let degree = i64::try_from(coefficients.isqrt().saturating_sub(1)).unwrap_or(i64::MAX);
+        symbols.integers.insert("degree".to_owned(), degree);
+        if let [fx, fy] = *inputs.f32("focals")? {
+            symbols.constants.extend(OF_CAMERA.into_iter().zip([fx, fy]));
+            let tangents = [(symbols.width, fx), (symbols.height, fy)].map(|(side, focal)| {
+                tangent(u32::try_from(side).unwrap_or(u32::MAX), f64::from(focal))
+            });
+            symbols.constants.extend(OF_CAMERA_AND_IMAGE.into_iter().zip(tangents));
+        }
+        Ok(symbols)
     }
 
     /// With flags and constants of the convention.

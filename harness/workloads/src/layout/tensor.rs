@@ -148,6 +148,8 @@ pub enum Tensor {
     VOpacities,
     /// `[N,D]` output.
     VColors,
+    /// `[N,2]` output: the sums of the magnitudes of what pixels add to `v_means2d`.
+    VMeans2dAbs,
     /// `[N]` output: by the logits of the opacities.
     VLogits,
     /// `[N,3]` of a scene.
@@ -221,6 +223,8 @@ pub enum Tensor {
     Radii,
     /// `[C,N]` output: above 0 where the Gaussian is projected.
     Radius,
+    /// `[C,N,3]` 1 where the maximum with 0 cut off a colour by harmonics, for the backward pass.
+    Clamped,
     /// `[C,N,2]` gradient to begin with.
     VProjectedMeans2d,
     /// `[C,N,3]` gradient to begin with.
@@ -240,7 +244,7 @@ use Rows::{Cameras, Gaussians, Pairs, Pixels, Projections, Tiles};
 use Width::{AsGiven, Channels, FirstHarmonic, Fixed, Harmonics, Square};
 
 /// Name, rows and width of each. A name may be an input's and an output's.
-const TABLE: [(Tensor, &str, Rows, Width); 61] = [
+const TABLE: [(Tensor, &str, Rows, Width); 63] = [
     (Tensor::Means2d, "means2d", Gaussians, Fixed(2)),
     (Tensor::Conics, "conics", Gaussians, Fixed(3)),
     (Tensor::Opacities, "opacities", Gaussians, Fixed(1)),
@@ -257,6 +261,7 @@ const TABLE: [(Tensor, &str, Rows, Width); 61] = [
     (Tensor::VRenderColors, "v_render_colors", Pixels, Channels),
     (Tensor::VRenderAlphas, "v_render_alphas", Pixels, Fixed(1)),
     (Tensor::VMeans2d, "v_means2d", Gaussians, Fixed(2)),
+    (Tensor::VMeans2dAbs, "v_means2d_abs", Gaussians, Fixed(2)),
     (Tensor::VConics, "v_conics", Gaussians, Fixed(3)),
     (Tensor::VOpacities, "v_opacities", Gaussians, Fixed(1)),
     (Tensor::VColors, "v_colors", Gaussians, Channels),
@@ -296,6 +301,7 @@ const TABLE: [(Tensor, &str, Rows, Width); 61] = [
     (Tensor::Visible, "visible", Projections, Fixed(1)),
     (Tensor::Radii, "radii", Projections, Fixed(2)),
     (Tensor::Radius, "radius", Projections, Fixed(1)),
+    (Tensor::Clamped, "clamped", Projections, Fixed(3)),
     (Tensor::VProjectedMeans2d, "v_means2d", Projections, Fixed(2)),
     (Tensor::VProjectedConics, "v_conics", Projections, Fixed(3)),
     (Tensor::VProjectedOpacities, "v_opacities", Projections, Fixed(1)),
@@ -401,6 +407,7 @@ impl Tensor {
             Self::Visible,
             Self::Radii,
             Self::Radius,
+            Self::Clamped,
         ];
         if integers.contains(&self) { Dtype::I32 } else { Dtype::F32 }
     }

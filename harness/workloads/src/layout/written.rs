@@ -7,6 +7,7 @@ use splatcheck_gpu::stage::Dim;
 use super::array::{Array, Field, Layout, Meaning};
 use super::axes::Axes;
 use super::kind::KernelKind;
+use super::symbols::instead_of;
 use super::tensor::{Rows, Tensor, Use, Width};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
@@ -188,7 +189,7 @@ impl Written<'_> {
         };
         of("end", self.end.is_some(), &[Tensor::TileOffsets])?;
         of("none", self.none.is_some(), &[Tensor::LastIds])?;
-        of("units", self.units.is_some(), &[Tensor::VMeans2d])?;
+        of("units", self.units.is_some(), &[Tensor::VMeans2d, Tensor::VMeans2dAbs])?;
         let conics = [Tensor::VConics, Tensor::VProjectedConics];
         of("off_diagonal", self.off_diagonal.is_some(), &conics)?;
         of("background", self.background.is_some(), &[Tensor::VRenderAlphas])?;
@@ -200,7 +201,7 @@ impl Written<'_> {
             return Err(at.key("end").problem("false", "only where tile_offsets is alone"));
         }
         Ok(Meaning {
-            wide: usual.wide,
+            whole: usual.whole,
             stored: usual.stored,
             end: self.end.unwrap_or(usual.end),
             none: self.none.unwrap_or(usual.none),
@@ -232,6 +233,18 @@ impl Written<'_> {
     }
 }
 
+/// The first component of an array that a kernel for so many channels has not, in words.
+#[must_use]
+pub fn beyond(array: &Array, channels: Option<u32>) -> Option<String> {
+    let most = channels.map_or(1, |channels| channels as usize);
+    let lies = |field: &&Field| match field {
+        Field::Component(tensor, index) => tensor.width() == Width::Channels && *index >= most,
+        Field::Whole(_) | Field::Pad => false,
+    };
+    let Some(Field::Component(tensor, index)) = array.fields.iter().find(lies) else { return None };
+    Some(format!("{}.{index}", tensor.name()))
+}
+
 /// The order of a port's dimensions, each named once by its symbol.
 fn axes_of(written: &[String], tensor: Tensor, at: &At) -> Result<Layout, Problem> {
     let Tensor::Port(port) = tensor else {
@@ -250,8 +263,8 @@ fn axes_of(written: &[String], tensor: Tensor, at: &At) -> Result<Layout, Proble
 
 fn field(name: &str, (kind, usage): (KernelKind, Option<Use>), at: &At) -> Result<Field, Problem> {
     let unknown = || {
-        let advice = format!("there are {}, and pad", Tensor::names(kind));
-        at.problem(&quoted(name), advice)
+        let all = || format!("there are {}, and pad", Tensor::names(kind));
+        at.problem(&quoted(name), instead_of(name, kind).map_or_else(all, str::to_owned))
     };
     if name == "pad" {
         return Ok(Field::Pad);
@@ -262,8 +275,10 @@ fn field(name: &str, (kind, usage): (KernelKind, Option<Use>), at: &At) -> Resul
     let tensor = Tensor::of(name, kind, usage).ok_or_else(unknown)?;
     let most = match tensor.width() {
         Width::Fixed(most) => most,
-        // How many there are is the case's, or they are a matrix's.
-        Width::Channels | Width::Harmonics(_) | Width::AsGiven => 1,
+        // How many there are is the manifest's ([`beyond`]).
+        Width::Channels => 32,
+        // How many there are is the case's.
+        Width::Harmonics(_) | Width::AsGiven => 1,
         Width::Dim(Dim::Const(most)) => most,
         Width::Dim(Dim::Symbol(_) | Dim::OneMore(_) | Dim::Optional(_)) => 1,
         Width::Square(side) => side * side,

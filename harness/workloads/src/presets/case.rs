@@ -3,7 +3,7 @@
 
 use super::Preset;
 use crate::layout::{KernelKind, Tensor};
-use crate::splat::comparing::expected_by_logits;
+use crate::splat::comparing::{expected_by_logits, expected_with_magnitudes};
 use crate::splat::level::Level;
 use crate::splat::on_image::{self, Kernel};
 use splatcheck_gpu::hazard::Hazard;
@@ -58,13 +58,15 @@ impl Case for OfPreset {
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
         let jobs = on_image::jobs(&self.case, view, wanted, |stage| self.projection(stage))?;
-        let has_logits = |level: Level| {
-            level == Level::Raster
-                && self.preset.interface(level).is_ok_and(|arrays| arrays.has(Tensor::VLogits))
+        let has = |job: &Job, tensor| {
+            Level::of(job.stage) == Some(Level::Raster)
+                && self.preset.interface(Level::Raster).is_ok_and(|arrays| arrays.has(tensor))
         };
-        let judged = |job: Job| match Level::of(job.stage).is_some_and(has_logits) {
-            true => job.expecting(expected_by_logits),
-            false => job,
+        let judged = |job: Job| {
+            let [logits, magnitudes] =
+                [Tensor::VLogits, Tensor::VMeans2dAbs].map(|tensor| has(&job, tensor));
+            let job = if logits { job.expecting(expected_by_logits) } else { job };
+            if magnitudes { job.expecting(expected_with_magnitudes) } else { job }
         };
         Ok(jobs.into_iter().map(judged).collect())
     }

@@ -14,7 +14,7 @@ use super::{Interface, Named, Preset, TANGENTS, Terms};
 use crate::layout::array::not_held;
 use crate::layout::symbols::{self, CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_SIDES, SIDES};
 use crate::layout::tensor::Use;
-use crate::layout::written::{At, line};
+use crate::layout::written::{At, beyond, line};
 use crate::layout::{Array, Expression, Symbols, Tensor};
 use crate::splat::kernel_rules::Fields;
 use crate::splat::level::Level;
@@ -35,7 +35,8 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
         false => None,
     };
     let mut terms = file.terms(constants.as_ref()).over(text, Terms::default())?;
-    let check = Check { text, formulation: terms.formulation.unwrap_or_default() };
+    let formulation = terms.formulation.unwrap_or_default();
+    let check = Check { text, formulation, channels: terms.channels };
     terms.rules.parameters = check.parameters(&file.parameters)?;
     let mut levels = BTreeMap::new();
     for (level, written) in check.tables(&file)? {
@@ -75,6 +76,8 @@ fn name_of(level: Level) -> String {
 struct Check<'t> {
     text: &'t str,
     formulation: Formulation,
+    /// The only number of channels.
+    channels: Option<u32>,
 }
 
 impl Check<'_> {
@@ -206,7 +209,8 @@ impl Check<'_> {
         self.names(level, written, &interface)?;
         for wanted in wanted(&interface) {
             let held = || interface.outputs.iter().filter_map(|named| named.array.as_ref());
-            let missing = wanted.iter().map(|group| not_held(held(), group)).collect::<Vec<_>>();
+            let missing = wanted.iter().map(|group| not_held(held(), group, self.channels));
+            let missing = missing.collect::<Vec<_>>();
             if let Some(missing) = missing.into_iter().reduce(|a, b| b.and(a)).flatten() {
                 let advice = "name it in an output (tensor or fields)";
                 let place = format!("{table}.outputs");
@@ -283,6 +287,10 @@ impl Check<'_> {
         let array = written.array().array(level.into(), Some(usage), at)?;
         let array = array.ok_or_else(|| at.problem("empty", "name a tensor or fields"))?;
         self.fits(&array, (level, usage), at)?;
+        if let Some(component) = beyond(&array, self.channels) {
+            let advice = "say at the top how many channels the kernel is for: channels = 4";
+            return Err(at.key("fields").problem(&component, advice));
+        }
         for symbols in samples(level) {
             shape_of(&name, &array, shape.as_deref(), &symbols)
                 .map_err(|problem| problem.at_line(at.line))?;

@@ -7,7 +7,7 @@ use splatcheck_gpu::stage::{Port, Sizes, StageSpec};
 use splatcheck_gpu::{Data, Dtype, Tensor as Numbers, Tensors};
 
 use super::{Interface, Named};
-use crate::layout::{Array, Expression, ExpressionError, KernelKind, Rows, Symbols, Tensor};
+use crate::layout::{Array, Expression, ExpressionError, KernelKind, Symbols, Tensor};
 use crate::splat::level::Level;
 use splatcheck_judge::engines::command::{Need, Written};
 use splatcheck_judge::io::Problem;
@@ -88,10 +88,9 @@ impl Interface {
         let first = |port: &Port| u32::from(by_radii && port.name == "visible");
         let empty = |port: &Port| (port.name, vec![first(port); port.words(sizes)]);
         let mut numbers: Vec<_> = ports().map(empty).collect();
-        if kind == KernelKind::ProjectOnImage {
-            let radii = Rows::Projections.count(&symbols) * 2;
-            numbers.push((Tensor::Radii.name(), vec![0; radii]));
-        }
+        let beside = self.tensors().find(|tensor| tensor.is_compared_beside(kind));
+        let own = |tensor: Tensor| vec![0; tensor.sides(&symbols).iter().product()];
+        numbers.extend(beside.map(|tensor| (tensor.name(), own(tensor))));
         for Named { name, array, .. } in &self.outputs {
             let Some(array) = array.as_ref().filter(|array| is_there(array, &symbols)) else {
                 continue;
@@ -102,9 +101,11 @@ impl Interface {
         }
         let mut outputs = Tensors::new();
         let colors = if symbols.coefficients > 0 { "v_colors" } else { "v_sh" };
-        if let Some((name, radii)) = numbers.pop_if(|(name, _)| *name == Tensor::Radii.name()) {
-            let shape = Tensor::Radii.sides(&symbols);
-            let fits = outputs.array(name, &shape, Data::from_words(Dtype::I32, &radii));
+        if let Some(tensor) = beside
+            && let Some((name, words)) = numbers.pop()
+        {
+            let data = Data::from_words(tensor.dtype(), &words);
+            let fits = outputs.array(name, &tensor.sides(&symbols), data);
             fits.map_err(|error| Problem::new(name, error, "write it whole"))?;
         }
         for (port, (_, numbers)) in ports().zip(numbers) {

@@ -83,7 +83,7 @@ fn a_source_is_one_file_of_one_version() {
         assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
     }
     let tied = Preset::all().filter(|preset| !preset.sources().is_empty());
-    assert_eq!(tied.map(|one| one.name).collect::<Vec<_>>(), ["gsplat-1.5", "gswarp"]);
+    assert_eq!(tied.map(|one| one.name).collect::<Vec<_>>(), ["gsplat-1.5", "gswarp", "fvdb"]);
 }
 
 /// Harmonics have three channels.

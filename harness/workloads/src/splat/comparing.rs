@@ -13,7 +13,7 @@ use splatcheck_gpu::{Stage, Tensors};
 
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::{InputError, Problem};
-use splatcheck_judge::judge::{Expectation, OutputBound};
+use splatcheck_judge::judge::{Expectation, Output, OutputBound};
 use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 
 use super::level::Level;
@@ -29,6 +29,7 @@ const LEFT_OUT: &str = "left_out";
 const LOGITS: &str = "gradients_of_logits";
 const ON_IMAGE: &str = "on_image";
 const ALL_VIEWS: &str = "all_views";
+const MAGNITUDES: &str = "magnitudes";
 
 /// The case without these outputs of its stages; the case itself where there are none.
 #[must_use]
@@ -43,6 +44,12 @@ pub fn without(case: AnyCase, left_out: &[&'static str]) -> AnyCase {
 #[must_use]
 pub fn by_logits(case: AnyCase) -> AnyCase {
     Arc::new(Compared { case, how: How::ByLogits })
+}
+
+/// The case whose backward rasterization also returns the sums of magnitudes.
+#[must_use]
+pub fn with_magnitudes(case: AnyCase) -> AnyCase {
+    Arc::new(Compared { case, how: How::Magnitudes })
 }
 
 /// The case whose projections are given the size of the image and leave out what lies beside it.
@@ -73,6 +80,7 @@ pub fn in_halves(case: AnyCase, halves: Halves) -> AnyCase {
 pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
     let note = |name: &str| format!("{NOTE_PREFIX}{name}");
     let case = if notes.contains_key(&note(LOGITS)) { by_logits(case) } else { case };
+    let case = if notes.contains_key(&note(MAGNITUDES)) { with_magnitudes(case) } else { case };
     let known = |name: &str| {
         let mut ports = Stage::all().flat_map(|stage| stage.spec().outputs);
         let radii = Tensor::Radii.name();
@@ -122,6 +130,23 @@ pub(crate) fn expected_by_logits(inputs: &Tensors, mut expectation: Expectation)
     expectation
 }
 
+/// What is expected of a raster job that returns `v_means2d_abs` too.
+pub(crate) fn expected_with_magnitudes(_: &Tensors, mut expectation: Expectation) -> Expectation {
+    for rows in &mut expectation.rows {
+        let means = rows.outputs.iter().find(|output| output.name == "v_means2d");
+        let Some(Output { shape, bound: OutputBound::Sum(elements), .. }) = means else { continue };
+        let width = elements.len().checked_div(rows.count).unwrap_or(0).max(1);
+        let terms = rows.terms.as_ref();
+        let count = |row: usize| terms.map_or(1, |terms| terms.summation(row, None, 1).terms);
+        let own = elements.iter().enumerate();
+        let own = own.map(|(place, element)| element.of_magnitudes(count(place / width)));
+        let bound = OutputBound::Sum(own.collect());
+        let output = Output { name: Tensor::VMeans2dAbs.name(), shape: shape.clone(), bound };
+        rows.outputs.push(output);
+    }
+    expectation
+}
+
 /// In which way the outputs are compared.
 #[derive(Clone, Debug)]
 enum How {
@@ -129,6 +154,8 @@ enum How {
     Without(Vec<&'static str>),
     /// The gradients by opacities are those by their logits.
     ByLogits,
+    /// Sums of magnitudes are among them.
+    Magnitudes,
     /// Those of projections by a kernel that is given the size of the image.
     OnImage(Kernel),
     /// Those of rasterizations of all views in one launch.
@@ -159,11 +186,14 @@ impl Compared {
             How::ByLogits if Level::of(job.stage) == Some(Level::Raster) => {
                 job.expecting(expected_by_logits)
             }
+            How::Magnitudes if Level::of(job.stage) == Some(Level::Raster) => {
+                job.expecting(expected_with_magnitudes)
+            }
             How::Halves(halves) => {
                 let halves = halves.clone();
                 job.expecting(move |_, all| halves.expected(all))
             }
-            How::ByLogits | How::OnImage(_) | How::AllViews => job,
+            How::ByLogits | How::Magnitudes | How::OnImage(_) | How::AllViews => job,
         }
     }
 }
@@ -191,7 +221,7 @@ impl Case for Compared {
                 on_image::jobs(&self.case, view, wanted, |_| Some(kernel.clone()))
             }
             How::AllViews => views::jobs(&self.case, view, wanted),
-            How::Without(_) | How::ByLogits => {
+            How::Without(_) | How::ByLogits | How::Magnitudes => {
                 let jobs = self.case.jobs_of(view, wanted)?.into_iter();
                 Ok(jobs.map(|job| self.job(job)).collect())
             }
@@ -214,7 +244,9 @@ impl Case for Compared {
         let words = self.case.describe(stage, view);
         match &self.how {
             How::Halves(halves) => format!("{words}, {}", halves.words()),
-            How::Without(_) | How::ByLogits | How::OnImage(_) | How::AllViews => words,
+            How::Without(_) | How::ByLogits | How::Magnitudes | How::OnImage(_) | How::AllViews => {
+                words
+            }
         }
     }
 
@@ -244,6 +276,7 @@ impl Case for Compared {
             }
             How::Without(left_out) => (LEFT_OUT, left_out.join(",")),
             How::ByLogits => (LOGITS, "true".to_owned()),
+            How::Magnitudes => (MAGNITUDES, "true".to_owned()),
             How::AllViews => (ALL_VIEWS, "true".to_owned()),
             How::OnImage(Kernel { extra_roundings, returns }) => {
                 (ON_IMAGE, format!("{} {}", extra_roundings.count(), returns.join(",")))

@@ -8,7 +8,7 @@ use super::formulated::{FormulationUse, judged_in, judged_on_foreign, judged_wit
 use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
 use super::whole::{Taken, as_whole};
-use super::{ColorForms, Splat, comparing, fitted, has_gaussians, splat_case};
+use super::{CameraForms, ColorForms, Splat, comparing, fitted, has_gaussians, splat_case};
 use crate::layout::Tensor as Array;
 use crate::presets::{Interface, NoSuchLevel, Preset, of_preset};
 use splatcheck_gpu::{Reduction, Setting, TensorError, Tensors};
@@ -111,6 +111,9 @@ pub enum NotFor {
     /// The kernel takes direct colours alone.
     #[error("whose colours are given as harmonics, and not directly")]
     Harmonics,
+    /// The kernel is given the matrix of the whole projection.
+    #[error("with a principal point beside the image's middle, which projmats are not given for")]
+    Principal,
     /// A size or field is built into the kernel otherwise.
     #[error("with other sizes or fields than those that are built into the kernel")]
     BuiltIn,
@@ -266,6 +269,12 @@ impl Contract {
         }
         if !preset.terms.rules.overridden_by(splats, self.reach()).is_empty() {
             return Some(NotFor::Overrides);
+        }
+        let projects = matches!(self.level, Level::Project | Level::ProjectBackward);
+        let by_matrix =
+            projects && self.interface().is_some_and(|interface| interface.has(Array::Projmats));
+        if !(CameraForms { one: false, middle: by_matrix }).has(case) {
+            return Some(NotFor::Principal);
         }
         match (self.color_forms(), &splats.scene.gaussians.colors) {
             (ColorForms::Harmonics, Colors::Direct { channels, .. }) if *channels != 3 => {

@@ -7,12 +7,10 @@ use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::scene::{Colors, Scene};
 use std::collections::BTreeMap;
 
+use super::camera_arrays::{intrinsics, position, projection};
 use super::raw::{Raw, log_scale, logit, tangent};
 use crate::layout::Symbols;
 use splatcheck_judge::io::notation::round;
-
-/// Near and far plane of 3D Gaussian Splatting's projection matrix, scene units: no pixel depends on them.
-const DEPTHS: [f64; 2] = [0.01, 100.0];
 
 /// Every array that a program of level full may be given. Where `raw` has tangents, projections are of
 /// what a program makes of them.
@@ -54,37 +52,6 @@ pub(crate) fn scene_arrays(scene: &Scene<f32>, raw: Raw) -> Result<Tensors, Shap
     add("v_render_colors", &[c, h, w, d], scene.v_render_colors.clone())?;
     add("v_render_alphas", &[c, h, w], scene.v_render_alphas.clone())?;
     Ok(all)
-}
-
-fn intrinsics(k: &Camera<f32>) -> Vec<f32> {
-    let [fx, fy, cx, cy] = [k.fx, k.fy, k.cx, k.cy].map(round);
-    vec![fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0]
-}
-
-/// World to normalized device coordinates: a point's x and y are divided by its last number, which is its
-/// depth, and are -1 and 1 at the image's borders.
-fn projection(k: &Camera<f32>, [width, height]: [u32; 2]) -> Vec<f32> {
-    let [width, height] = [width, height].map(f64::from);
-    let [near, far] = DEPTHS;
-    let of_camera = [
-        [2.0 * k.fx / width, 0.0, (2.0 * k.cx - width) / width, 0.0],
-        [0.0, 2.0 * k.fy / height, (2.0 * k.cy - height) / height, 0.0],
-        [0.0, 0.0, far / (far - near), -far * near / (far - near)],
-        [0.0, 0.0, 1.0, 0.0],
-    ];
-    let view = k.viewmat.map(|row| row.map(f64::from));
-    let number = |row: [f64; 4], column: usize| (0..4).map(|i| row[i] * view[i][column]).sum();
-    of_camera
-        .iter()
-        .flat_map(|&row| [0, 1, 2, 3].map(|column| round(number(row, column))))
-        .collect()
-}
-
-/// -R^T t.
-fn position(k: &Camera<f32>) -> Vec<f32> {
-    let view = k.viewmat.map(|row| row.map(f64::from));
-    let number = |column: usize| -(0..3).map(|i| view[i][column] * view[i][3]).sum::<f64>();
-    [0, 1, 2].map(|column| round(number(column))).to_vec()
 }
 
 /// The sizes of a scene, and the constants of its convention; the tangents of the field of view where it

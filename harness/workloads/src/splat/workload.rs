@@ -15,8 +15,9 @@ use splatcheck_judge::workload::{
     AnyCase, BuiltIn, CaseError, CaseFile, CaseTree, Constant, Draw, Drawn, Generator, Notes,
     Values, Variant, Workload,
 };
-use splatcheck_reference::splat::Colors;
+use splatcheck_reference::splat::camera::Camera;
 use splatcheck_reference::splat::convention::Profile;
+use splatcheck_reference::splat::{Colors, Scene};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -162,6 +163,63 @@ impl ColorForms {
             (Self::Harmonics, Some(Colors::Harmonics { .. })) => true,
             (Self::Direct | Self::Harmonics, Some(_) | None) => false,
         }
+    }
+}
+
+/// Which cameras a kernel takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CameraForms {
+    /// One alone: the kernel is given its numbers by value.
+    pub one: bool,
+    /// Those whose principal point is the image's middle: the kernel is given tangents of the field of view, which say
+    /// nothing of another one, or the matrix of the whole projection, whose roundings the bounds hold for these
+    /// (`reference/src/splat/project.rs`).
+    pub middle: bool,
+}
+
+impl CameraForms {
+    /// Whether a case has such cameras; any case has where nothing is demanded.
+    #[must_use]
+    pub fn has(self, case: &AnyCase) -> bool {
+        let Some(splats) = splat_case(case) else { return self == Self::default() };
+        let Scene { cameras, width, height, .. } = &splats.scene;
+        let is_middle = |camera: &Camera<f32>| {
+            [camera.cx, camera.cy].map(|c| 2.0 * c) == [*width, *height].map(f64::from)
+        };
+        (!self.one || cameras.len() == 1) && (!self.middle || cameras.iter().all(is_middle))
+    }
+}
+
+/// Which cases of splats a kernel takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forms {
+    /// Their colours.
+    pub colors: ColorForms,
+    /// Their cameras.
+    pub cameras: CameraForms,
+}
+
+impl Forms {
+    /// Whether a case is one of them.
+    #[must_use]
+    pub fn has(self, case: &AnyCase) -> bool {
+        self.colors.has(case) && self.cameras.has(case)
+    }
+
+    /// What cases have that are not among them.
+    #[must_use]
+    pub fn lacks(self) -> Vec<&'static str> {
+        let Self { colors, cameras: CameraForms { one, middle } } = self;
+        let colors = match colors {
+            ColorForms::Both => None,
+            ColorForms::Direct => Some("colours by harmonics (sh), which the kernel does not take"),
+            ColorForms::Harmonics => Some("direct colours, which the kernel does not take"),
+        };
+        let one = one.then_some("several cameras, where the kernel is given the numbers of one");
+        let middle = middle.then_some(
+            "a principal point beside the image's middle, which projmats and tan_fovx are not given for",
+        );
+        [colors, one, middle].into_iter().flatten().collect()
     }
 }
 

@@ -41,7 +41,9 @@ impl Tensor {
                 among(Write, &[Rasterize, Full]).or(among(Read, &[RasterizeBackward]))
             }
             Self::VRenderColors | Self::VRenderAlphas => among(Read, &[RasterizeBackward, Full]),
-            Self::VMeans2d | Self::VConics => among(Write, &[RasterizeBackward]),
+            Self::VMeans2d | Self::VMeans2dAbs | Self::VConics => {
+                among(Write, &[RasterizeBackward])
+            }
             Self::VOpacities | Self::VColors => {
                 among(Write, &[RasterizeBackward, ProjectBackward, Full])
             }
@@ -51,12 +53,13 @@ impl Tensor {
                 Read,
                 &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
             ),
-            Self::LogScales
-            | Self::Logits
-            | Self::ShDc
-            | Self::ShRest
-            | Self::Projmats
-            | Self::Campos => among(Read, &[Full]),
+            Self::LogScales | Self::Logits | Self::ShDc | Self::ShRest => among(Read, &[Full]),
+            Self::Campos => among(
+                Read,
+                &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
+            ),
+            Self::Projmats => among(Read, &[Full, ProjectOnImage, ProjectOnImageBackward]),
+            Self::Clamped => among(Read, &[ProjectBackward]),
             Self::VSh => among(Write, &[ProjectBackward, Full]),
             Self::VMeans | Self::VQuats | Self::VScales | Self::VViewmats => {
                 among(Write, &[ProjectBackward, Full, ProjectOnImageBackward])
@@ -69,15 +72,18 @@ impl Tensor {
             | Self::Principals
             | Self::LimitsLow
             | Self::LimitsHigh => among(Read, &projections),
-            Self::ProjectedOpacities | Self::ProjectedColors | Self::Visible | Self::Radius => {
-                among(Write, &[Project])
+            Self::ProjectedOpacities | Self::ProjectedColors => among(Write, &[Project]),
+            Self::Visible | Self::Radius => {
+                among(Write, &[Project]).or(among(Read, &[ProjectBackward]))
             }
             Self::ProjectedMeans2d | Self::Covars2d | Self::Depths => {
                 among(Write, &[Project, ProjectOnImage])
             }
-            Self::ProjectedConics | Self::Radii => {
+            Self::ProjectedConics => {
                 among(Write, &[Project, ProjectOnImage]).or(among(Read, &[ProjectOnImageBackward]))
             }
+            Self::Radii => among(Write, &[Project, ProjectOnImage])
+                .or(among(Read, &[ProjectBackward, ProjectOnImageBackward])),
             Self::VProjectedMeans2d | Self::VProjectedConics => {
                 among(Read, &[ProjectBackward, ProjectOnImageBackward])
             }
@@ -106,6 +112,7 @@ impl Tensor {
         }
         Some(match self {
             Self::VLogits => ("v_opacities", 0),
+            Self::VMeans2dAbs => ("v_means2d", 0),
             Self::VLogScales => ("v_scales", 0),
             Self::VShDc => ("v_sh", 0),
             Self::VShRest => ("v_sh", 3),
@@ -115,6 +122,21 @@ impl Tensor {
             Self::VSh if kind == KernelKind::ProjectBackward => ("v_colors", 0),
             _ => (self.name(), 0),
         })
+    }
+
+    /// Whether it is compared itself, beside the output of the stage that it says something of.
+    #[must_use]
+    pub fn is_compared_beside(self, kind: KernelKind) -> bool {
+        match kind {
+            KernelKind::ProjectOnImage => self == Self::Radii,
+            KernelKind::RasterizeBackward => self == Self::VMeans2dAbs,
+            KernelKind::Project
+            | KernelKind::Rasterize
+            | KernelKind::ProjectBackward
+            | KernelKind::Full
+            | KernelKind::ProjectOnImageBackward
+            | KernelKind::Of(_) => false,
+        }
     }
 
     /// What to do about a kernel that takes it, where kernels of a formulation are not given it.

@@ -2,10 +2,14 @@
 
 use std::borrow::Cow;
 
-use splatcheck_gpu::{EngineError, Tensors};
+use splatcheck_gpu::{EngineError, ProjectInputs, Tensors};
+use splatcheck_reference::arithmetic::Tristate;
+use splatcheck_reference::splat::camera::Camera;
 
 use super::Tensor;
 use crate::layout::symbols::Symbols;
+use crate::splat::camera_arrays::{position, projection};
+use crate::splat::stage::ProjectStage;
 
 /// The words of an input in rows, as the stage's arrays give them. `end` adds the end of the last tile's
 /// list to the offsets, `none` is what stands for no contributor in `last_ids`.
@@ -48,6 +52,21 @@ pub(crate) fn words<'t>(
         }
         Tensor::Sh if inputs.find("sh").is_none() => plain("colors"),
         Tensor::ColorsOrSh => plain("colors"),
+        Tensor::Visible | Tensor::Radii | Tensor::Radius | Tensor::Clamped
+            if inputs.find(tensor.name()).is_none() =>
+        {
+            of_forward(tensor, inputs).map(Cow::Owned)
+        }
+        Tensor::Campos if inputs.find("campos").is_none() => {
+            let each = cameras(inputs, symbols)?;
+            Ok(Cow::Owned(each.iter().flat_map(position).map(f32::to_bits).collect()))
+        }
+        Tensor::Projmats if inputs.find("projmats").is_none() => {
+            let size = [symbols.width, symbols.height].map(|side| u32::try_from(side).unwrap_or(0));
+            let each = cameras(inputs, symbols)?;
+            let all = each.iter().flat_map(|camera| projection(camera, size));
+            Ok(Cow::Owned(all.map(f32::to_bits).collect()))
+        }
         Tensor::Ks if inputs.find("Ks").is_none() => intrinsics(inputs).map(Cow::Owned),
         Tensor::Viewmats => {
             let viewmats = inputs.get("viewmats")?;
@@ -80,6 +99,44 @@ pub(crate) fn folded(inputs: &Tensors) -> Result<Vec<u32>, EngineError> {
 fn with_last_row(words: &[u32]) -> Vec<u32> {
     let last = [0.0_f32, 0.0, 0.0, 1.0].map(f32::to_bits);
     words.chunks(12).flat_map(|rows| rows.iter().copied().chain(last)).collect()
+}
+
+/// The cameras of a projection, whose principal points are taken to be the image's middle: a kernel that is given
+/// the matrix of the whole projection is run on no other cases
+/// ([`CameraForms`](crate::splat::CameraForms)).
+fn cameras(inputs: &Tensors, symbols: &Symbols) -> Result<Vec<Camera<f32>>, EngineError> {
+    let rows = inputs.f32("viewmats")?.chunks(12).zip(inputs.f32("focals")?.chunks(2));
+    #[expect(clippy::cast_precision_loss, reason = "an image's sides are far below 2^52")]
+    let [cx, cy] = [symbols.width, symbols.height].map(|side| side as f64 / 2.0);
+    let camera = |(view, focal): (&[f32], &[f32])| {
+        let row = |i: usize| std::array::from_fn(|k| view[4 * i + k]);
+        let viewmat = [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]];
+        let [fx, fy] = [focal[0], focal[1]].map(f64::from);
+        Camera { viewmat, fx, fy, cx, cy }
+    };
+    Ok(rows.map(camera).collect())
+}
+
+/// What the forward pass of a projection leaves for its backward pass, as the oracle's f32 instance has it: whether
+/// a Gaussian is there, and which of its colours the maximum with 0 cut off. Where roundings decide, the
+/// bounds hold either.
+fn of_forward(tensor: Tensor, inputs: &Tensors) -> Result<Vec<u32>, EngineError> {
+    let stage = ProjectStage::from_inputs(&ProjectInputs::from_tensors(inputs)?);
+    let each = stage.mirror_forward();
+    Ok(each
+        .iter()
+        .flat_map(|camera| match tensor {
+            Tensor::Clamped => {
+                let color = |color: &f32| u32::from(*color == 0.0);
+                camera.splats.colors.iter().map(color).collect::<Vec<_>>()
+            }
+            _ => {
+                let numbers = if tensor == Tensor::Radii { 2 } else { 1 };
+                let seen = |seen: &Tristate| [u32::from(*seen == Tristate::Always); 2];
+                camera.visible.iter().flat_map(|one| seen(one).into_iter().take(numbers)).collect()
+            }
+        })
+        .collect())
 }
 
 /// `[C,3,3]` from focal lengths and principal points.

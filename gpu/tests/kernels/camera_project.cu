@@ -1,0 +1,190 @@
+// Kernels that are given a camera as numbers and matrices, as those of 3D Gaussian Splatting are: focal lengths and
+// tangents of the field of view by value, the view and the whole projection as 4x4 matrices column by column, the
+// camera's position. The forward kernel takes the mean on the image through normalized device coordinates; the
+// backward kernel goes by the radii and the clamped colours of the forward pass. The lists and the arithmetic are
+// this project's own.
+//
+// BROKEN takes the pixels' centres to be at whole numbers, and forgets what was clamped.
+
+#include "gsplat_project.cuh"
+
+namespace own {
+
+#ifdef BROKEN
+constexpr float HALF_PIXEL = 1.0f;
+#else
+constexpr float HALF_PIXEL = 0.0f;
+#endif
+
+// What is built in.
+constexpr float ALPHA_MIN = 1.0f / 255.0f;
+constexpr float SIGMAS = 3.33f;
+
+__device__ inline Camera camera_of(const float* view, float fx, float fy, float limit_x, float limit_y) {
+    Camera camera = {};
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned j = 0; j < 4; j++) {
+            camera.viewmat[i][j] = view[4 * j + i];
+        }
+    }
+    camera.focal[0] = fx;
+    camera.focal[1] = fy;
+    camera.low[0] = -limit_x;
+    camera.high[0] = limit_x;
+    camera.low[1] = -limit_y;
+    camera.high[1] = limit_y;
+    return camera;
+}
+
+// A row of the projection times a mean.
+__device__ inline float times(const float* matrix, unsigned row, Vec3 m) {
+    const float* at = matrix + row;
+    return at[0] * m.x + at[4] * m.y + at[8] * m.z + at[12];
+}
+
+__global__ void camera_project_fwd(
+    const int gaussians,
+    const float* means,
+    const float* scales,
+    const float* quats,
+    const float* opacities,
+    const float* viewmatrix,
+    const float* projmatrix,
+    const int width,
+    const int height,
+    const float tan_fovx,
+    const float tan_fovy,
+    const float focal_x,
+    const float focal_y,
+    const float eps2d,
+    const float near_plane,
+    const float far_plane,
+    int2* radii,
+    float2* means2d,
+    float* depths,
+    float3* conics
+) {
+    const int id = blockIdx.x * blockDim.x + threadIdx.x;
+    if (id >= gaussians) {
+        return;
+    }
+    radii[id] = {0, 0};
+    Params params = {};
+    params.eps2d = eps2d;
+    params.near_plane = near_plane;
+    params.far_plane = far_plane;
+    const Camera camera = camera_of(viewmatrix, focal_x, focal_y, 1.3f * tan_fovx, 1.3f * tan_fovy);
+    const Gaussian g = gaussian_of(means, quats, scales, id);
+    Projection p;
+    if (project_one(g, camera, params, p) == 0) {
+        return;
+    }
+    const float reciprocal = 1.0f / times(projmatrix, 3, g.mean);
+    const float2 mean = {
+        ((times(projmatrix, 0, g.mean) * reciprocal + 1.0f) * width - HALF_PIXEL) * 0.5f,
+        ((times(projmatrix, 1, g.mean) * reciprocal + 1.0f) * height - HALF_PIXEL) * 0.5f,
+    };
+    const float ratio = opacities[id] / ALPHA_MIN;
+    const float sigmas = ratio > 1.0f ? fminf(SIGMAS, sqrtf(2.0f * logf(ratio))) : 0.0f;
+    const float x = ceilf(sigmas * sqrtf(p.covariance.x));
+    const float y = ceilf(sigmas * sqrtf(p.covariance.z));
+    const bool beside = mean.x + x <= 0.0f || mean.x - x >= width || mean.y + y <= 0.0f || mean.y - y >= height;
+    if ((x <= 0.0f && y <= 0.0f) || beside) {
+        return;
+    }
+    radii[id] = {static_cast<int>(x), static_cast<int>(y)};
+    means2d[id] = mean;
+    depths[id] = p.camera_mean.z;
+    conics[id] = {p.covariance.z / p.det, -p.covariance.y / p.det, p.covariance.x / p.det};
+}
+
+__global__ void camera_project_bwd(
+    const int gaussians,
+    const int degree,
+    const int coefficients,
+    const float* means,
+    const int* radii,
+    const float* sh,
+    const bool* clamped,
+    const float* scales,
+    const float* quats,
+    const float* viewmatrix,
+    const float focal_x,
+    const float focal_y,
+    const float2* limits,
+    const float* campos,
+    const float eps2d,
+    const float w_eps,
+    const float inverse_eps,
+    const int clamp_has_gradient,
+    const int antialiased,
+    const float* opacities,
+    const float* v_opacities,
+    const float2* v_means2d,
+    const float3* v_conics,
+    const float* v_colors,
+    float* v_means,
+    float* v_scales,
+    float* v_quats,
+    float* v_sh
+) {
+    const int id = blockIdx.x * blockDim.x + threadIdx.x;
+    if (id >= gaussians || radii[id] <= 0) {
+        return;
+    }
+    Params params = {};
+    params.clamp_has_gradient = clamp_has_gradient;
+    params.antialiased = antialiased;
+    params.eps2d = eps2d;
+    params.w_eps = w_eps;
+    params.inverse_eps = inverse_eps;
+    // Its planes have done their work: the radii say what is there.
+    params.near_plane = -3.0e38f;
+    params.far_plane = 3.0e38f;
+    Camera camera = camera_of(viewmatrix, focal_x, focal_y, 0.0f, 0.0f);
+    for (unsigned i = 0; i < 2; i++) {
+        camera.low[i] = i == 0 ? limits[0].x : limits[0].y;
+        camera.high[i] = i == 0 ? limits[1].x : limits[1].y;
+    }
+    Gaussian g = gaussian_of(means, quats, scales, id);
+    g.opacity = opacities[id];
+    Projection p;
+    if (project_one(g, camera, params, p) == 0) {
+        return;
+    }
+    const float v_row[6] = {
+        v_means2d[id].x, v_means2d[id].y, v_conics[id].x, v_conics[id].y, v_conics[id].z, v_opacities[id]
+    };
+    GaussianGradient one;
+    CameraGradient v_camera;
+    geometry_vjp(params, camera, g, p, v_row, one, v_camera);
+    // The colour's, through the direction of view.
+    const Vec3 offset = {g.mean.x - campos[0], g.mean.y - campos[1], g.mean.z - campos[2]};
+    const float length = sqrtf(dot(offset, offset));
+    const Vec3 d = (1.0f / length) * offset;
+    float v[3];
+    for (unsigned i = 0; i < 3; i++) {
+#ifdef BROKEN
+        v[i] = v_colors[3 * id + i];
+#else
+        v[i] = clamped[3 * id + i] ? 0.0f : v_colors[3 * id + i];
+#endif
+    }
+    const unsigned used = (degree + 1) * (degree + 1);
+    const float* own = sh + 3 * coefficients * id;
+    float* out = v_sh + 3 * coefficients * id;
+    sh_basis(d, used, [&](unsigned k, float basis) {
+        for (unsigned i = 0; i < 3; i++) {
+            out[3 * k + i] = basis * v[i];
+        }
+    });
+    Vec3 v_direction = {0.0f, 0.0f, 0.0f};
+    sh_basis_gradient(d, used, [&](unsigned k, Vec3 gradient) {
+        const float by = own[3 * k] * v[0] + own[3 * k + 1] * v[1] + own[3 * k + 2] * v[2];
+        v_direction = v_direction + by * gradient;
+    });
+    one.mean = one.mean + normalize_vjp(d, length, v_direction);
+    add_gaussian(one, id, v_means, v_quats, v_scales);
+}
+
+}  // namespace own

@@ -1,0 +1,87 @@
+//! Kernels that are passed what production passes: several cameras, a depth in arrays of its own, sums of magnitudes,
+//! rows with gaps, masks, no maximum of alpha, and gradients that only Adam's moments have.
+
+use std::fs;
+
+use splatcheck_tests::{again, path, say};
+
+use crate::manifest::kernel;
+
+#[test]
+fn what_production_passes_is_judged_and_its_faults_are_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let manifest = kernel("production_backward.toml");
+    let scene = path("corpora/splat/backgrounds-of-each-camera.toml");
+    let on = |variant: &str, manifest: &str, cases: &[&str]| {
+        let program = kernel(&format!("production_backward{variant}.ptx"));
+        let words = ["ptx", &program, "--manifest", manifest, "--jobs", "2"];
+        say(here, &[&words[..], cases].concat())
+    };
+    for cases in [["--cases", "40", "--seed", "1"], ["--cases", "4", "--generator", "cameras"]] {
+        let said = on("", &manifest, &cases);
+        assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    }
+    let said = on("", &manifest, &["--case", &scene]);
+    assert_eq!(said.code, Some(2), "it has three channels: {}\n{}", said.out, said.err);
+    for (variant, words) in [
+        ("_broken", "elements of v_means2d_abs are wrong; all of v_colors is right"),
+        ("_signed", "elements of v_means2d_abs are wrong; all of v_means2d, v_conics"),
+    ] {
+        let said = on(variant, &manifest, &["--cases", "2"]);
+        assert_eq!(said.code, Some(1), "{variant}: {}\n{}", said.out, said.err);
+        assert!(said.out.contains(words), "{variant}: {}", said.out);
+        let replayed = say(here, &again(&said.out));
+        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
+        assert!(replayed.out.contains("exactly the recorded failure"), "{}", replayed.out);
+    }
+    // A maximum of 1 is none.
+    let text = fs::read_to_string(&manifest).expect("readable");
+    let unclamped = text.replace("channels = 4", "channels = 4\nconstants = { alpha_max = 1.0 }");
+    fs::write(here.join("unclamped.toml"), unclamped).expect("written");
+    let cases = ["--generator", "clamp", "--cases", "20"];
+    let said = on("_unclamped", "unclamped.toml", &cases);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let said = on("_unclamped", &manifest, &cases);
+    assert_eq!(said.code, Some(1), "it is found out: {}\n{}", said.out, said.err);
+}
+
+#[test]
+fn gradients_are_read_from_adams_first_moment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = kernel("harmonics_adam.toml");
+    for (program, code) in [("harmonics", 0), ("harmonics_broken", 1)] {
+        let program = kernel(&format!("{program}.ptx"));
+        let words = ["ptx", &program, "--manifest", &manifest, "--cases", "20", "--jobs", "2"];
+        let said = say(folder.path(), &words);
+        assert_eq!(said.code, Some(code), "{}\n{}", said.out, said.err);
+        assert!(said.out.contains("NOT EXERCISED: v_dirs: no parameter"), "{}", said.out);
+    }
+}
+
+#[test]
+fn parts_that_cannot_be_judged_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let program = kernel("production_backward.ptx");
+    let text = fs::read_to_string(kernel("production_backward.toml")).expect("readable");
+    for ([old, new], words) in [
+        (["channels = 4", "channels = 3"], "fields is colors.3: a component is numbered from 0"),
+        (["channels = 4\n", ""], "fields is colors.1: a component is numbered from 0, below"),
+        (["channels = 4", "channels = 5"], "v_colors is held by no parameter"),
+        (["colors.3\"] },", "colors.32\"] },"], "numbered from 0, below 32"),
+        (["\"v_means2d_abs\"", "\"v_means2d_abs\", dtype = \"f16\""], "judged in f32 alone"),
+        (
+            ["{ tensor = \"v_means2d_abs\" }", "{ fields = [\"v_means2d_abs.0\"] }"],
+            "v_means2d_abs is held by no parameter",
+        ),
+    ] {
+        let changed = text.replacen(old, new, 1);
+        assert_ne!(changed, text, "{old} is there");
+        fs::write(here.join("m.toml"), changed).expect("written");
+        let said = say(here, &["ptx", &program, "--manifest", "m.toml", "--cases", "1"]);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{new}: {said:?}");
+        let all = said.err.replace('\n', " ");
+        assert!(all.contains(words), "{new}: no '{words}': {all}");
+    }
+}
