@@ -216,7 +216,18 @@ impl EngineReport {
     /// Why agreement of these engines is no pass, each reason a sentence.
     #[must_use]
     pub fn gaps(reports: &[Self]) -> Vec<String> {
-        mostly_left_out(reports).chain(blind(reports)).collect()
+        let sights =
+            || reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.tally.sight.values());
+        let nothing = !sights().any(|&sight| sight == Sight::Clear);
+        let blind = nothing.then(|| Self::blind(reports)).into_iter().flatten();
+        mostly_left_out(reports).chain(blind).collect()
+    }
+
+    /// The outputs that were compared and are not judged, each a sentence: in every run a kernel that does nothing
+    /// would agree.
+    #[must_use]
+    pub fn blind(reports: &[Self]) -> Vec<String> {
+        blind(reports).collect()
     }
 
     /// The worst verdict of several engines: not exercised, if there is none.

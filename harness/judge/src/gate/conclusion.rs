@@ -186,6 +186,7 @@ impl Gate {
         if self.fail_on.contains(&FailOn::NotExercised) {
             conclusion.reasons.extend(not_exercised(reports, missing));
             conclusion.reasons.extend(evidence.not_exercised.iter().cloned());
+            conclusion.reasons.extend(EngineReport::blind(reports));
         }
         conclusion
     }
