@@ -8,6 +8,7 @@
 
 mod declaration;
 mod function;
+mod origin;
 mod problem;
 mod statement;
 
@@ -17,6 +18,7 @@ use std::ops::Range;
 
 use super::lex::{Located, Token, lex};
 use declaration::Scopes;
+use origin::{Origin, call_of};
 
 pub use problem::ParseError;
 pub(super) use problem::{Problem, refusal};
@@ -183,23 +185,6 @@ pub(super) struct Function<'a> {
     pub(super) problems: Vec<Problem>,
 }
 
-/// A place in the source that a `.loc` names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Origin {
-    /// The line of the `.loc`: those that follow are of this place.
-    ptx: u32,
-    file: u32,
-    line: u32,
-    /// 0 where it is not told.
-    column: u32,
-    /// File and line of the call by which it is here, where it is of a function put in the place of a call.
-    call: Option<[u32; 2]>,
-}
-
-/// Headers whose functions stand for operations: their lines tell nobody which operation of a kernel it is.
-const LIBRARY: [&str; 5] =
-    ["markers.cuh", "cuda_fp16.hpp", "cuda_bf16.hpp", "math_functions.hpp", "device_functions.hpp"];
-
 /// A source as written.
 #[derive(Debug, Default)]
 pub(super) struct Source<'a> {
@@ -220,37 +205,6 @@ pub(super) struct Source<'a> {
     files: HashMap<u32, &'a str>,
     /// `.pragma "uniform"`, which no compiler of CUDA writes.
     pub(super) uniform: bool,
-}
-
-impl Source<'_> {
-    /// The file and line of a PTX line of a function that begins at `first`; of a function of the library the line
-    /// that calls it.
-    pub(super) fn origin(&self, first: u32, line: u32) -> Option<String> {
-        let after = self.origins.partition_point(|origin| origin.ptx <= line);
-        let mut before = &self.origins[..after];
-        let (own, rest) = before.split_last().filter(|(o, _)| o.ptx >= first && o.line > 0)?;
-        let mut at = Origin { ..*own };
-        before = rest;
-        while let (Some([file, line]), true) = (at.call, LIBRARY.contains(&self.name(at.file)?)) {
-            // A call within the library has a line of its own before, which says where that was called.
-            let is_call = |o: &Origin| o.ptx >= first && [o.file, o.line] == [file, line];
-            let place = before.iter().rposition(is_call).unwrap_or(0);
-            let call = before.get(place).filter(|origin| is_call(origin));
-            at = Origin { file, line, column: 0, call: call.and_then(|c| c.call), ..at };
-            before = &before[..place];
-        }
-        let name = self.name(at.file)?;
-        // A line of WGSL has more than one operation of a kind; CUDA's columns are the compiler's guess.
-        let column = name.ends_with(".wgsl").then_some(at.column).filter(|&column| column > 0);
-        let column = column.map_or_else(String::new, |column| format!(":{column}"));
-        Some(format!("{name}:{}{column}", at.line))
-    }
-
-    /// The name of a source file, without its folder.
-    fn name(&self, file: u32) -> Option<&str> {
-        let path = self.files.get(&file)?;
-        Some(path.rsplit(['/', '\\']).next().unwrap_or(path))
-    }
 }
 
 /// Parses a module.
@@ -455,17 +409,6 @@ impl<'a> Parser<'_, 'a> {
     }
 }
 
-/// File and line behind the `inlined_at` of a `.loc` in a line of PTX.
-fn call_of(rest: &[Located<'_>], line: u32) -> Option<[u32; 2]> {
-    let own = rest.iter().take_while(|located| located.line == line);
-    let mut behind = own.skip_while(|located| located.token != Token::Word("inlined_at")).skip(1);
-    let mut next = || match behind.next()?.token {
-        Token::Number(text) => text.parse().ok(),
-        Token::Word(_) | Token::Text(_) | Token::Mark(_) => None,
-    };
-    Some([next()?, next()?])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -500,30 +443,5 @@ mod tests {
             let error = ParseError::from(error).to_string();
             assert!(error.contains(words), "no '{words}' in: {error}");
         }
-    }
-
-    #[test]
-    fn a_function_of_the_library_is_told_by_the_line_that_calls_it() {
-        let text = "\
-.version 8.4
-.target sm_75
-.address_size 64
-.visible .entry k()
-{
-    .loc 1 48 9
-    .loc 2 421 5, function_name $L__info_string3, inlined_at 1 48 9
-    .loc 2 416 5, function_name $L__info_string6, inlined_at 2 421 5
-    bar.sync 0;
-    .loc 3 86 5, function_name $L__info_string0, inlined_at 1 55 5
-    bar.sync 0;
-    ret;
-}
-.file 1 \"/somewhere/k.cu\"
-.file 2 \"/functions/markers.cuh\"
-.file 3 \"own.h\"
-";
-        let source = parse(text).expect("what -lineinfo gives");
-        assert_eq!(source.origin(5, 9).as_deref(), Some("k.cu:48"), "the call of the call");
-        assert_eq!(source.origin(5, 11).as_deref(), Some("own.h:86"), "the author's own function");
     }
 }

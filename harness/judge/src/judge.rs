@@ -181,9 +181,10 @@ impl Acceptable<'_> {
     fn of_nothing(&self, idle: f64) -> Option<Sight> {
         let (value, bound) = match *self {
             Self::Within(bound) => bound,
-            Self::Sum(sum, of, bound) => {
-                (sum.value, if of.adds_nothing() && sum.value == idle { 0.0 } else { bound })
+            Self::Sum(sum, of, bound) if of.leaves(idle, (sum.value, bound)) => {
+                return Some(Sight::Idle);
             }
+            Self::Sum(sum, _, bound) => (sum.value, bound),
             Self::OneOf(_) => return None,
         };
         // Without a bound nothing is compared.

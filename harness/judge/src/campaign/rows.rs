@@ -216,10 +216,10 @@ impl EngineReport {
     /// Why agreement of these engines is no pass, each reason a sentence.
     #[must_use]
     pub fn gaps(reports: &[Self]) -> Vec<String> {
-        let sights =
-            || reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.tally.sight.values());
-        let nothing = !sights().any(|&sight| sight == Sight::Clear);
-        let blind = nothing.then(|| Self::blind(reports)).into_iter().flatten();
+        let rows = reports.iter().flat_map(|report| report.rows.values());
+        let mut sights = rows.flat_map(|row| row.tally.sight.values());
+        let something = sights.any(|&sight| sight == Sight::Clear);
+        let blind = if something { Vec::new() } else { Self::blind(reports) };
         mostly_left_out(reports).chain(blind).collect()
     }
 
@@ -227,7 +227,28 @@ impl EngineReport {
     /// would agree.
     #[must_use]
     pub fn blind(reports: &[Self]) -> Vec<String> {
-        blind(reports).collect()
+        let mut outputs: BTreeMap<_, [BTreeSet<&str>; 2]> = BTreeMap::new();
+        for (&(stage, reduction), row) in reports.iter().flat_map(|report| &report.rows) {
+            for (output, &sight) in &row.tally.sight {
+                let [all, blind] = outputs.entry((stage.name, output)).or_default();
+                let way = reduction.map_or("-", Reduction::name);
+                all.insert(way);
+                if sight == Sight::Blind {
+                    blind.insert(way);
+                }
+            }
+        }
+        let outputs = outputs.into_iter().filter(|(_, [_, blind])| !blind.is_empty());
+        outputs.map(|((stage, output), [all, blind])| {
+            let some = format!(" ({})", Vec::from_iter(blind.iter().copied()).join(", "));
+            let ways = if blind == all { "" } else { some.as_str() };
+            format!(
+                "NOT EXERCISED: {output} of {stage}{ways}: a kernel that does nothing would agree in \
+                 every run, since no bound is narrower than what is added; cases whose sums have fewer terms (pixels, \
+                 rows) have narrower bounds"
+            )
+        })
+        .collect()
     }
 
     /// The worst verdict of several engines: not exercised, if there is none.
@@ -257,31 +278,6 @@ fn mostly_left_out(reports: &[EngineReport]) -> impl Iterator<Item = String> {
         format!(
             "NOT EXERCISED: {}{name}: {out} of its {all} runs were left out ({why})",
             stage.name
-        )
-    })
-}
-
-/// The outputs that were compared and are not judged: in every run of an engine zeros would agree.
-fn blind(reports: &[EngineReport]) -> impl Iterator<Item = String> {
-    let mut outputs: BTreeMap<_, [BTreeSet<&str>; 2]> = BTreeMap::new();
-    for (&(stage, reduction), row) in reports.iter().flat_map(|report| &report.rows) {
-        for (output, &sight) in &row.tally.sight {
-            let [all, blind] = outputs.entry((stage.name, output)).or_default();
-            let way = reduction.map_or("-", Reduction::name);
-            all.insert(way);
-            if sight == Sight::Blind {
-                blind.insert(way);
-            }
-        }
-    }
-    let outputs = outputs.into_iter().filter(|(_, [_, blind])| !blind.is_empty());
-    outputs.map(|((stage, output), [all, blind])| {
-        let some = format!(" ({})", Vec::from_iter(blind.iter().copied()).join(", "));
-        let ways = if blind == all { "" } else { some.as_str() };
-        format!(
-            "NOT EXERCISED: {output} of {stage}{ways}: a kernel that does nothing would agree in \
-             every run, since no bound is narrower than what is added; cases whose sums have fewer terms (pixels, \
-             rows) have narrower bounds"
         )
     })
 }

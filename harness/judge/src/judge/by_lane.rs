@@ -19,9 +19,10 @@ pub struct ByLane {
     /// Rows that lanes may have instead, where roundings decide: the lane and the row, in the order of
     /// the lanes.
     pub others: Vec<(usize, u32)>,
-    /// Of every row: whether it holds something before that is not zero, which is a term as well.
-    pub starts: Vec<bool>,
-    /// What every number of the rows is before; none of them where all are zero.
+    /// How many rows there are.
+    pub count: usize,
+    /// What every number of the rows is before, row by row; none of them where all are zero. Where a row is not
+    /// zero, that is a term as well.
     pub before: Vec<f32>,
 }
 
@@ -31,19 +32,26 @@ impl ByLane {
     pub fn summations(&self, setting: Option<Setting>, lane_width: u32) -> Vec<Summation> {
         let setting = setting.unwrap_or(BASELINE);
         let adding = self.adding(setting, lane_width);
-        let summation = |(adding, &starts): (&Adding, &bool)| {
+        let summation = |(row, adding): (usize, &Adding)| {
             // What is sent is added to what the row holds.
-            let start = u64::from(starts);
+            let begins = self.begins(row);
+            let start = u64::from(begins);
             let depth = setting.depth_of(adding, lane_width) + start.min(adding.lanes());
             let in_memory = setting.reduction.row().in_memory;
-            Summation { depth, terms: adding.lanes() + start, begins: starts, in_memory }
+            Summation { depth, terms: adding.lanes() + start, begins, in_memory }
         };
-        adding.iter().zip(&self.starts).map(summation).collect()
+        adding.iter().enumerate().map(summation).collect()
+    }
+
+    /// Whether a row holds something before that is not zero.
+    fn begins(&self, row: usize) -> bool {
+        let width = self.before.len() / self.count;
+        self.before[row * width..(row + 1) * width].iter().any(|&value| value != 0.0)
     }
 
     /// What the warps of each workgroup have for each row, and send.
     fn adding(&self, setting: Setting, lane_width: u32) -> Vec<Adding> {
-        let mut all = vec![Adding::default(); self.starts.len()];
+        let mut all = vec![Adding::default(); self.count];
         for (group, workgroup) in self.rows.chunks(WORKGROUP_SIZE as usize).enumerate() {
             let mut of_rows: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
             for (warp, rows) in workgroup.chunks(lane_width as usize).enumerate() {
@@ -69,7 +77,7 @@ impl ByLane {
     }
 
     fn is_row(&self, row: u32) -> bool {
-        (row as usize) < self.starts.len()
+        (row as usize) < self.count
     }
 
     /// The other rows of these lanes.
@@ -98,8 +106,8 @@ mod tests {
     const ROWS: [u32; 8] = [0, 0, 1, 0, 1, 1, 1, 9];
 
     fn depths(starts: [bool; 3], setting: Option<Setting>) -> Vec<(u64, u64)> {
-        let lanes =
-            ByLane { rows: ROWS.to_vec(), others: vec![], starts: starts.to_vec(), before: vec![] };
+        let before = starts.map(|starts| f32::from(u8::from(starts))).to_vec();
+        let lanes = ByLane { rows: ROWS.to_vec(), others: vec![], count: 3, before };
         let summations = lanes.summations(setting, 4);
         summations.iter().map(|sum| (sum.depth, sum.terms)).collect()
     }
@@ -127,8 +135,7 @@ mod tests {
     /// The bound holds for the number that is sent, not for the worst that could be.
     #[test]
     fn many_lanes_of_one_row_come_to_few_additions() {
-        let lanes =
-            ByLane { rows: vec![0; 256], others: vec![], starts: vec![false], before: vec![] };
+        let lanes = ByLane { rows: vec![0; 256], others: vec![], count: 1, before: vec![] };
         let depth = |setting| lanes.summations(setting, 32)[0].depth;
         assert_eq!(depth(None), 255, "one after another");
         assert_eq!(depth(at(Reduction::Segmented, 1)), 5 + 7, "a scan, then eight warps");
@@ -140,7 +147,7 @@ mod tests {
     #[test]
     fn a_row_that_roundings_decide_counts_for_both() {
         let others = vec![(40, 1), (41, 1)];
-        let lanes = ByLane { rows: vec![0; 64], others, starts: vec![false; 2], before: vec![] };
+        let lanes = ByLane { rows: vec![0; 64], others, count: 2, before: vec![] };
         let of = |setting| {
             let summations = lanes.summations(at(setting, 0), 32);
             [0, 1].map(|row| (summations[row].depth, summations[row].terms))

@@ -443,7 +443,7 @@ impl Element<'_> {
         }
         let (oracle, magnitude) = (element.value, element.magnitude);
         let difference = || self.difference((oracle, bound), Some((sum.terms, magnitude)));
-        if oracle == self.before && (bound == 0.0 || sum.adds_nothing()) {
+        if sum.leaves(self.before, (oracle, bound)) {
             tally.compare_idle(self.before, difference, self.value, bound);
         } else {
             tally.compare(self.before, difference, self.value, oracle, bound);

@@ -49,10 +49,11 @@ impl Summation {
         Self { depth: config.depth(tile_counts, lane_width), terms, begins: false, in_memory }
     }
 
-    /// Whether nothing is added to what was there before.
+    /// Whether an element stays what it was `before`: no term is added, or none but exact zeros, since any other
+    /// changes it or has a rounding, and with it a bound.
     #[must_use]
-    pub fn adds_nothing(&self) -> bool {
-        self.terms == u64::from(self.begins)
+    pub fn leaves(self, before: f64, (value, bound): (f64, f64)) -> bool {
+        value == before && (bound == 0.0 || self.terms == u64::from(self.begins))
     }
 
     /// The tolerance of one element.

@@ -148,7 +148,7 @@ pub enum Limit {
 pub struct FuzzPlan {
     /// The engines to judge.
     pub engines: Vec<Found>,
-    /// The engines that were asked for in vain: none, where they were named.
+    /// The engines that were looked for and not found. It is empty where the user named engines.
     pub missing: Vec<Missing>,
     /// What is drawn.
     pub plan: Plan,

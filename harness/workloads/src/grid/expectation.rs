@@ -89,5 +89,5 @@ fn lanes<M: Model>(case: &Points) -> ByLane {
     let mut others: Vec<_> =
         keys.others.iter().map(|&(place, key)| (places.lane(place), key)).collect();
     others.sort_unstable();
-    ByLane { rows, others, starts: vec![false; case.grid.entries()], before: Vec::new() }
+    ByLane { rows, others, count: case.grid.entries(), before: Vec::new() }
 }

@@ -115,8 +115,6 @@ impl Oracle for Sums {
 fn expectation<M: Model>(numbers: &Numbers) -> Expectation {
     let SumBounds { elements, .. } = sums::<M>(&numbers.elements());
     let (rows, width) = (numbers.rows(), numbers.width);
-    let starts = |row: &[f32]| row.iter().any(|&x| x != 0.0);
-    let starts = numbers.initial.chunks_exact(width).map(starts).collect();
     let bound = OutputBound::Sum(elements);
     let output = Output { name: "sums", shape: vec![rows, width], bound };
     let rows = Rows {
@@ -125,7 +123,7 @@ fn expectation<M: Model>(numbers: &Numbers) -> Expectation {
         terms: Some(Terms::ByLane(ByLane {
             rows: numbers.keys.clone(),
             others: Vec::new(),
-            starts,
+            count: numbers.rows(),
             before: numbers.initial.clone(),
         })),
         presence: None,
