@@ -63,6 +63,9 @@ pub struct Atomics {
 pub(super) struct Counters {
     /// Per instruction of the kernel.
     executed: Vec<Executed>,
+    /// Of instructions that were executed together: what each of them adds to the one before it. Modulo 2^64,
+    /// since their end takes away again.
+    together: Vec<Executed>,
     /// Per atomic instruction and number of lanes.
     lanes: Vec<[u64; LANES + 1]>,
     /// The index in `lanes` of every instruction.
@@ -84,6 +87,7 @@ impl Counters {
         let atomics = kernel.code.iter().map(number).collect();
         Self {
             executed: vec![Executed::default(); kernel.code.len()],
+            together: vec![Executed::default(); kernel.code.len() + 1],
             lanes: vec![[0; LANES + 1]; count as usize],
             atomics,
             outcomes: coverage.then(|| Box::new(Outcome::new(kernel))),
@@ -100,13 +104,38 @@ impl Counters {
         self.total += 1;
     }
 
+    /// So many instructions from `pc` on, each by the same lanes.
+    #[inline(always)]
+    pub(super) fn together(&mut self, pc: u32, instructions: u32, lanes: u32) {
+        let lanes = u64::from(lanes.count_ones());
+        let first = &mut self.together[pc as usize];
+        first.warps = first.warps.wrapping_add(1);
+        first.lanes = first.lanes.wrapping_add(lanes);
+        let behind = &mut self.together[(pc + instructions) as usize];
+        behind.warps = behind.warps.wrapping_sub(1);
+        behind.lanes = behind.lanes.wrapping_sub(lanes);
+        self.total += u64::from(instructions);
+    }
+
+    /// Adds what was executed together to each instruction's count.
+    fn settle(&mut self) {
+        let mut sum = Executed::default();
+        for (executed, change) in self.executed.iter_mut().zip(&self.together) {
+            sum.warps = sum.warps.wrapping_add(change.warps);
+            sum.lanes = sum.lanes.wrapping_add(change.lanes);
+            executed.warps += sum.warps;
+            executed.lanes += sum.lanes;
+        }
+    }
+
     pub(super) fn atomic(&mut self, pc: u32, lanes: u32) {
         let by_lanes = &mut self.lanes[self.atomics[pc as usize] as usize];
         by_lanes[lanes.count_ones() as usize] += 1;
     }
 
     /// The report of a finished launch.
-    pub(super) fn report(self, kernel: &Kernel, memory: &DeviceMemory, trace: Trace) -> Report {
+    pub(super) fn report(mut self, kernel: &Kernel, memory: &DeviceMemory, trace: Trace) -> Report {
+        self.settle();
         let mut report = Report {
             chains: memory.atomics().collect(),
             divergent_branches: self.divergent,

@@ -21,9 +21,10 @@ pub(super) fn high(x: u64) -> u32 {
 
 /// The lanes that execute an instruction, as bits and as a mask per lane.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(super) struct Active {
-    pub(super) bits: u32,
     pub(super) mask: [u32; LANES],
+    pub(super) bits: u32,
 }
 
 impl Active {

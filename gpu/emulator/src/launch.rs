@@ -7,7 +7,7 @@ use super::count::{Counters, Report};
 use super::decided::{Source, decided};
 use super::fault::launch::{LaunchError, RunError};
 use super::ir::{Kernel, Module};
-use super::machine::{Limited, Machine, permuted};
+use super::machine::{Limited, Machine, permuted, straight};
 use super::memory::{Buffer, DeviceMemory, Segment};
 use super::schedule::{Policy, Schedule, Scheduler, Trace};
 use super::shadow::Shadowing;
@@ -142,6 +142,7 @@ pub fn run_traced(
     memory.begin(observers.races, kernel.orders);
     memory.forgive(!observers.bounds);
     let journal = memory.begin_following(kernel, observers.shadow)?;
+    let watched = observers.coverage || journal.is_some();
     let threads = launch.block.iter().product();
     let seed = schedule.permutation.filter(|_| kernel.uniform);
     let mut machine = Machine {
@@ -154,7 +155,8 @@ pub fn run_traced(
         counters: Counters::new(kernel, observers.coverage),
         mode: schedule.approximation,
         limits: Limited::new(observers.budget, observers.time),
-        watched: observers.coverage || journal.is_some(),
+        watched,
+        straight: if watched { Vec::new() } else { straight(kernel) },
         journal,
         width: width::issued(module.lane_width),
         arch: Arch::new(),

@@ -6,7 +6,7 @@ use super::block::{Block, Stuck};
 use super::count::Counters;
 use super::fault::{Fault, FaultKind, Trouble, UndefinedShuffle};
 use super::float::approximate::ApproximationMode;
-use super::ir::Kernel;
+use super::ir::{Kernel, Op};
 use super::memory::{DeviceMemory, Segment};
 use super::mix::mix;
 use super::shadow::journal::Journal;
@@ -74,12 +74,41 @@ pub(super) struct Machine<'m> {
     pub(super) journal: Option<Box<Journal>>,
     /// Whether somebody observes arithmetic.
     pub(super) watched: bool,
+    /// How many instructions from each place on are arithmetic without a guard, which neither fails nor
+    /// waits nor jumps: they are executed together. Empty where somebody observes arithmetic.
+    pub(super) straight: Vec<u32>,
     /// Lanes that are issued together.
     pub(super) width: u32,
     pub(super) arch: Arch,
 }
 
+/// [`Machine::straight`] of a kernel.
+pub(super) fn straight(kernel: &Kernel) -> Vec<u32> {
+    let mut straight = vec![0; kernel.code.len()];
+    let mut behind = 0;
+    for (length, instruction) in straight.iter_mut().zip(&kernel.code).rev() {
+        let alone = !matches!(instruction.op, Op::Arithmetic(_)) || instruction.guard.is_some();
+        behind = if alone { 0 } else { behind + 1 };
+        *length = behind;
+    }
+    straight
+}
+
 impl Machine<'_> {
+    /// How many instructions behind the one at `pc`, `most` at most, are executed together with it, counted as
+    /// executed by the active lanes. A look at the limits comes no later for them.
+    #[inline(always)]
+    pub(super) fn more(&mut self, pc: u32, active: u32, most: u32) -> u32 {
+        let Some(straight) = self.straight.get(pc as usize) else { return 0 };
+        let before_look = self.limits.next.saturating_sub(self.counters.total);
+        let before_look = u32::try_from(before_look).unwrap_or(u32::MAX);
+        let more = straight.saturating_sub(1).min(most).min(before_look);
+        if more > 0 {
+            self.counters.together(pc + 1, more, active);
+        }
+        more
+    }
+
     /// Index in x, y, z of the thread that a lane of a block is; lanes are counted warp after warp.
     pub(super) fn thread(&self, lane: u32) -> [u32; 3] {
         let [x, y, _] = self.block;

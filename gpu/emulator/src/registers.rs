@@ -1,49 +1,55 @@
-//! The registers of a warp, one array of 32 lanes per slot, each with the lanes that are poison.
+//! The registers of a warp, one array of 32 lanes per slot, with the lanes that are poison.
 
 use super::ir::{Kernel, Predicate, Slot};
 use super::lanes::{Active, LANES};
 use super::shadow::registers::Beside;
 
+/// What a slot holds: of each lane a value, where they lie in as few lines of the cache as they can.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Lanes<T> {
+    values: [T; LANES],
+    /// Lanes whose value was never written, or was computed from such a value.
+    poison: u32,
+}
+
 /// Values of one width: registers, then constants.
 #[derive(Debug)]
 pub(super) struct File<T> {
-    pub(super) values: Vec<[T; LANES]>,
-    /// Lanes whose value was never written, or was computed from such a value.
-    pub(super) poison: Vec<u32>,
+    slots: Vec<Lanes<T>>,
     registers: usize,
 }
 
 impl<T: Copy + Default> File<T> {
     fn new(registers: Slot, constants: &[T]) -> Self {
         let registers = usize::from(registers);
-        let mut values = vec![[T::default(); LANES]; registers];
-        values.extend(constants.iter().map(|&c| [c; LANES]));
-        let mut poison = vec![0; values.len()];
-        poison[..registers].fill(u32::MAX);
-        Self { values, poison, registers }
+        let unwritten = Lanes { values: [T::default(); LANES], poison: u32::MAX };
+        let mut slots = vec![unwritten; registers];
+        slots.extend(constants.iter().map(|&c| Lanes { values: [c; LANES], poison: 0 }));
+        Self { slots, registers }
     }
 
     fn reset(&mut self) {
-        self.poison[..self.registers].fill(u32::MAX);
+        self.slots[..self.registers].iter_mut().for_each(|slot| slot.poison = u32::MAX);
     }
 
     /// The values of a slot.
     #[inline(always)]
     pub(super) fn get(&self, slot: Slot) -> &[T; LANES] {
-        &self.values[usize::from(slot)]
+        &self.slots[usize::from(slot)].values
     }
 
     /// The poisoned lanes of a slot.
     #[inline(always)]
     pub(super) fn poison(&self, slot: Slot) -> u32 {
-        self.poison[usize::from(slot)]
+        self.slots[usize::from(slot)].poison
     }
 
     /// Sets one lane.
     #[inline(always)]
     pub(super) fn set_lane(&mut self, slot: Slot, lane: usize, value: T, poisoned: bool) {
-        self.values[usize::from(slot)][lane] = value;
-        let poison = &mut self.poison[usize::from(slot)];
+        let Lanes { values, poison } = &mut self.slots[usize::from(slot)];
+        values[lane] = value;
         *poison = *poison & !(1 << lane) | u32::from(poisoned) << lane;
     }
 
@@ -51,13 +57,7 @@ impl<T: Copy + Default> File<T> {
     #[inline(always)]
     pub(super) fn constant(&self, slot: Slot) -> Option<T> {
         let slot = usize::from(slot);
-        if slot < self.registers { None } else { self.values.get(slot).map(|lanes| lanes[0]) }
-    }
-
-    #[inline(always)]
-    fn set_poison(&mut self, slot: Slot, active: u32, poisoned: u32) {
-        let poison = &mut self.poison[usize::from(slot)];
-        *poison = *poison & !active | poisoned & active;
+        if slot < self.registers { None } else { self.slots.get(slot).map(|lanes| lanes.values[0]) }
     }
 }
 
@@ -65,14 +65,13 @@ impl File<u32> {
     /// Sets the active lanes.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u32; LANES], poisoned: u32) {
-        let d = &mut self.values[usize::from(slot)];
+        let d = &mut self.slots[usize::from(slot)];
         if on.bits == u32::MAX {
-            *d = *values;
-            self.poison[usize::from(slot)] = poisoned;
+            (d.values, d.poison) = (*values, poisoned);
             return;
         }
-        on.put(d, values);
-        self.set_poison(slot, on.bits, poisoned);
+        on.put(&mut d.values, values);
+        d.poison = d.poison & !on.bits | poisoned & on.bits;
     }
 }
 
@@ -80,17 +79,16 @@ impl File<u64> {
     /// Sets the active lanes.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u64; LANES], poisoned: u32) {
-        let d = &mut self.values[usize::from(slot)];
+        let d = &mut self.slots[usize::from(slot)];
         if on.bits == u32::MAX {
-            *d = *values;
-            self.poison[usize::from(slot)] = poisoned;
+            (d.values, d.poison) = (*values, poisoned);
             return;
         }
         for lane in 0..LANES {
             let mask = i64::from(on.mask[lane].cast_signed()).cast_unsigned();
-            d[lane] = values[lane] & mask | d[lane] & !mask;
+            d.values[lane] = values[lane] & mask | d.values[lane] & !mask;
         }
-        self.set_poison(slot, on.bits, poisoned);
+        d.poison = d.poison & !on.bits | poisoned & on.bits;
     }
 }
 
@@ -109,7 +107,7 @@ pub(super) struct Registers {
 impl Registers {
     /// About how many bytes they take, what is beside them included.
     pub(super) fn bytes(&self) -> usize {
-        let own = LANES * (4 * self.words.values.len() + 8 * self.b64.values.len());
+        let own = LANES * (4 * self.words.slots.len() + 8 * self.b64.slots.len());
         if self.beside.is_some() { 4 * own } else { own }
     }
 

@@ -57,8 +57,8 @@ struct Running {
 
 /// What follows an instruction.
 enum Next {
-    /// The next instruction.
-    Advance,
+    /// The next instruction, or the one after so many that were executed together.
+    Advance(u32),
     /// The fragment has changed its place itself.
     Jumped,
     /// The fragment has been put down: it parted, waits or exited.
@@ -93,8 +93,12 @@ impl WithSimd for Turn<'_, '_> {
             if memory != 0 {
                 running.moment = mix(u64::from(memory) << 32 ^ instructions);
             }
-            match instruction(machine, block, at, &mut running) {
-                Ok(Next::Advance) => running.pc = pc + 1,
+            let most = u32::try_from(instructions).unwrap_or(u32::MAX).min(until - pc - 1);
+            match instruction(machine, block, at, &mut running, most) {
+                Ok(Next::Advance(executed)) => {
+                    running.pc = pc + executed;
+                    instructions -= u64::from(executed - 1);
+                }
                 Ok(Next::Jumped) => {}
                 Ok(Next::Down) => return Ok(()),
                 Err(trouble) => return Err(Box::new(machine.fault(block, at, pc, *trouble))),
@@ -103,12 +107,14 @@ impl WithSimd for Turn<'_, '_> {
     }
 }
 
+/// Executes an instruction, and behind arithmetic `most` more of it.
 #[inline(always)]
 fn instruction(
     machine: &mut Machine<'_>,
     block: &mut Block,
     at: usize,
     running: &mut Running,
+    most: u32,
 ) -> Result<Next, Box<Trouble>> {
     let instruction = &machine.kernel.code[running.pc as usize];
     let warp = &mut block.warps[at];
@@ -117,7 +123,7 @@ fn instruction(
         outcomes.guard(running.pc, active, running.lanes & !active);
     }
     if active == 0 {
-        return Ok(Next::Advance);
+        return Ok(Next::Advance(1));
     }
     if active != warp.on.bits {
         warp.on = Active::new(active);
@@ -133,18 +139,24 @@ fn instruction(
             if let Some(journal) = &mut machine.journal {
                 before(journal, &warp.registers, running.pc);
             }
-            alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
+            let executed = 1 + machine.more(running.pc, active, most);
+            let begin = running.pc as usize;
+            for instruction in &machine.kernel.code[begin..begin + executed as usize] {
+                if let Op::Arithmetic(op) = &instruction.op {
+                    alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
+                }
+            }
             if machine.watched {
                 watch(machine, warp, running.pc, op);
             }
-            Ok(Next::Advance)
+            Ok(Next::Advance(executed))
         }
         Op::Memory(op) => {
             if let Some(journal) = &mut machine.journal {
                 leave(journal, &mut warp.registers, running.pc, &instruction.op);
             }
             memory(machine, block, at, running, op)?;
-            Ok(Next::Advance)
+            Ok(Next::Advance(1))
         }
         Op::Synchronization(op) => {
             if let Some(journal) = &mut machine.journal {
@@ -157,11 +169,11 @@ fn instruction(
         }
         Op::Control(Control::Special(register, d)) => {
             special(machine, block, at, *register, *d);
-            Ok(Next::Advance)
+            Ok(Next::Advance(1))
         }
         Op::Control(Control::Rare(op)) => {
             rare_control(warp, op, machine.counters.total)?;
-            Ok(Next::Advance)
+            Ok(Next::Advance(1))
         }
         Op::Control(Control::Exit) => {
             put_down(warp, running, active);
@@ -235,7 +247,7 @@ fn synchronize(
             }
             let (warp, uniform) = (&mut block.warps[at], machine.kernel.uniform);
             if active == running.lanes && sync::at_once(warp, sync, running.pc, uniform)? {
-                return Ok(Next::Advance);
+                return Ok(Next::Advance(1));
             }
             put_down(warp, running, active);
             sync::arrive(warp, active, running.pc, sync, machine.kernel)?;
@@ -245,7 +257,7 @@ fn synchronize(
             let warp = &mut block.warps[at];
             warp.registers.words.set(*d, &warp.on, &[active; LANES], 0);
             forget(warp, *d);
-            Ok(Next::Advance)
+            Ok(Next::Advance(1))
         }
         Synchronization::Barrier(barrier) => {
             order(machine, block, at, active | block.warps[at].exited, Scope::Block);
@@ -264,7 +276,7 @@ fn synchronize(
                 let warp = &mut block.warps[at];
                 warp.order.fence(*scope, active, block.linear, block.epoch, warp.index);
             }
-            Ok(Next::Advance)
+            Ok(Next::Advance(1))
         }
     }
 }
