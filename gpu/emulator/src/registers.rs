@@ -24,7 +24,8 @@ impl<T: Copy + Default> File<T> {
     fn new(registers: Slot, constants: &[T]) -> Self {
         let registers = usize::from(registers);
         let unwritten = Lanes { values: [T::default(); LANES], poison: u32::MAX };
-        let mut slots = vec![unwritten; registers];
+        let mut slots = Vec::with_capacity(registers + constants.len());
+        slots.resize(registers, unwritten);
         slots.extend(constants.iter().map(|&c| Lanes { values: [c; LANES], poison: 0 }));
         Self { slots, registers }
     }
