@@ -40,6 +40,7 @@ mod manifest_files;
 mod manifest_halves;
 mod manifest_production;
 mod manifest_stages;
+mod manifest_tiles;
 mod manifest_views;
 mod merging;
 mod mutants;

@@ -44,7 +44,7 @@ fn case(engine: &mut EmulatorEngine, size: u32, gaussians: u32, sigma: f32) -> B
     let mut raster = RasterInputs {
         width: size,
         height: size,
-        tile_size: 16,
+        tile_size: [16, 16],
         channels: 3,
         constants: RasterConstants {
             alpha_max: 0.99,

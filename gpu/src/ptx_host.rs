@@ -136,9 +136,12 @@ impl PtxJob<'_> {
     ) -> Result<D::Array, EngineError> {
         let words = buffer.words(self.stage.outputs, self.sizes);
         match buffer.role(self.stage.outputs) {
-            Role::Write | Role::MayWrite | Role::Read | Role::MayRead | Role::Size(_) => {
-                device.poison(buffer.name, words)
-            }
+            Role::Write
+            | Role::MayWrite
+            | Role::Read
+            | Role::MayRead
+            | Role::BuiltIn(_)
+            | Role::Size(_) => device.poison(buffer.name, words),
             Role::Accumulate => device.upload(buffer.name, &vec![0; words]),
             Role::AccumulateOnto(start) => {
                 device.upload(buffer.name, self.inputs.get(start)?.words())

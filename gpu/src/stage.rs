@@ -38,6 +38,8 @@ pub enum Role {
     Read,
     /// A user's kernel may read it; those of ours are not given it.
     MayRead,
+    /// An unsigned integer by itself that a user's kernel reads; ours have this value built in.
+    BuiltIn(u32),
     /// Writes all of it; it holds poison before.
     Write,
     /// May leave it out. Only of stages that have no kernels of ours.
@@ -54,7 +56,12 @@ impl Role {
     pub fn accumulates(self) -> bool {
         match self {
             Self::Accumulate | Self::AccumulateOnto(_) => true,
-            Self::Size(_) | Self::Read | Self::MayRead | Self::Write | Self::MayWrite => false,
+            Self::Size(_)
+            | Self::Read
+            | Self::MayRead
+            | Self::BuiltIn(_)
+            | Self::Write
+            | Self::MayWrite => false,
         }
     }
 }
@@ -89,6 +96,12 @@ impl Port {
     #[must_use]
     pub const fn may_read(name: &'static str, dtype: Dtype) -> Self {
         Self { name, dtype, shape: &[], role: Role::MayRead }
+    }
+
+    /// An unsigned integer of kernels of users, in place of which ours have a value of their own.
+    #[must_use]
+    pub const fn built_in(name: &'static str, value: u32) -> Self {
+        Self { name, dtype: Dtype::U32, shape: &[], role: Role::BuiltIn(value) }
     }
 
     /// An array that is read.

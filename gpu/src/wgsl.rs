@@ -68,9 +68,12 @@ impl StageSpec {
                 buffer,
                 match buffer.role(self.outputs) {
                     Role::Accumulate | Role::AccumulateOnto(_) => Access::Accumulate,
-                    Role::Write | Role::MayWrite | Role::Read | Role::MayRead | Role::Size(_) => {
-                        Access::Write
-                    }
+                    Role::Write
+                    | Role::MayWrite
+                    | Role::Read
+                    | Role::MayRead
+                    | Role::BuiltIn(_)
+                    | Role::Size(_) => Access::Write,
                 },
             )
         }));

@@ -39,10 +39,10 @@ fn pairs(scene: &Scene<f64>, convention: &Convention) -> (u64, u64) {
     let projected = project_scene(scene, 0, convention).expect("few pairs");
     let (splats, lists) = (&projected.splats, &projected.lists);
     let (mut evaluated, mut contributing) = (0, 0);
-    let side = lists.tile_size as usize;
+    let [across, down] = lists.tile_size.map(|side| side as usize);
     for y in 0..scene.height as usize {
         for x in 0..scene.width as usize {
-            let tile = (y / side) * lists.tiles[0] as usize + x / side;
+            let tile = (y / down) * lists.tiles[0] as usize + x / across;
             let mut t = 1.0;
             for &id in &lists.flatten_ids[lists.range(tile)] {
                 let id = id as usize;

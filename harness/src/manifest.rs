@@ -40,7 +40,7 @@
 //!   float4. `"v_conics.1"` is one number of a row, `"pad"` a word that means nothing;
 //! - `u8`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64` with a number or an expression ([`Expression`]) over
 //!   `W`, `H`, `N` Gaussians, `D` channels, `T` tiles, `M` (tile, Gaussian) pairs, `tiles_x`, `tiles_y`,
-//!   `tile_size`, `cameras`, `stop_when_equal`, `clamp_stops_gradient`, what `[sizes]` names, and for
+//!   `tile_width`, `tile_height`, `tile_size` (where they are the same), `cameras`, `stop_when_equal`, `clamp_stops_gradient`, what `[sizes]` names, and for
 //!   floats the case's `alpha_max`, `alpha_min`, `transmittance_min`, `pixel_center`;
 //! - `struct = [{ u32 = "W" }, { f32 = "alpha_max" }, { tensor = "background", count = 32 }]`: a structure
 //!   by value, laid out as C does; without `count` a tensor is a pointer;
@@ -68,7 +68,8 @@
 //! as the option. `convention` (`inria`, `gsplat`) and `[constants]` (`alpha_max`, `alpha_min`,
 //! `transmittance_min`, `pixel_center`, `stop_rule`, `clamp_gradient`) say what is built into the kernel:
 //! each case is judged under these. `channels = 3`: the kernel is for so many alone, other cases are left
-//! out and counted. `alpha_gradient = "none"`: the kernel has no gradient of the opacity
+//! out and counted. `tile_size = 8` or `[32, 16]`: width and height of a tile, for which the case's lists are
+//! made. `alpha_gradient = "none"`: the kernel has no gradient of the opacity
 //! to start from; cases have zeros there.
 
 mod bind;

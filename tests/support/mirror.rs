@@ -197,10 +197,10 @@ fn backward_inputs(judged: Judged, all: &Tensors) -> Result<BackwardInputs, Tens
 }
 
 fn lose_lane(inputs: &mut BackwardInputs, lane: u32) {
-    let (width, side) = (inputs.raster.width, inputs.raster.tile_size);
+    let (width, [across, down]) = (inputs.raster.width, inputs.raster.tile_size);
     for (pixel, last) in (0u32..).zip(&mut inputs.last_ids) {
         let (x, y) = (pixel % width, pixel / width);
-        if (y % side) * side + x % side == lane {
+        if (y % down) * across + x % across == lane {
             *last = -1;
         }
     }

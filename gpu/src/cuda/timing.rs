@@ -102,7 +102,12 @@ impl CudaEngine {
                     let start = job.inputs.get(start)?.words();
                     self.stream.memcpy_htod(start, array).map_err(failed(buffer.name))?;
                 }
-                Role::Write | Role::MayWrite | Role::Read | Role::MayRead | Role::Size(_) => {}
+                Role::Write
+                | Role::MayWrite
+                | Role::Read
+                | Role::MayRead
+                | Role::BuiltIn(_)
+                | Role::Size(_) => {}
             }
         }
         Ok(())

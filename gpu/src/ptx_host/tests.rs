@@ -164,7 +164,7 @@ fn image(width: u32, height: u32, channels: u32) -> Tensors {
     let inputs = RasterInputs {
         width,
         height,
-        tile_size: 16,
+        tile_size: [16, 16],
         channels,
         constants: RasterConstants {
             alpha_max: 0.99,

@@ -1,6 +1,6 @@
 //! Whether a request fits its stage, checked before anything reaches a device.
 
-use super::{Buffer, Buffers, Port, Sizes, StageSpec};
+use super::{Buffer, Buffers, Port, Role, Sizes, StageSpec};
 use crate::error::EngineError;
 use crate::reduction::{Reduction, Setting};
 use crate::stage::Work;
@@ -34,10 +34,30 @@ impl StageSpec {
         work: &[Work<'_>],
         lane_width: u32,
     ) -> Result<Vec<Sizes>, EngineError> {
+        work.iter().try_for_each(|job| self.check_built_in(job.inputs))?;
         self.check_work_by(work, lane_width, &|reduction| self.reduces_by(reduction))
     }
 
-    /// As [`Self::check_work`], for an engine that `has` kernels for these reductions.
+    /// Whether inputs are those that our kernels are written for.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] for a number that is another than theirs.
+    pub fn check_built_in(&self, inputs: &Tensors) -> Result<(), EngineError> {
+        for port in self.inputs {
+            if let Role::BuiltIn(own) = port.role
+                && let Some(&found) = inputs.u32(port.name)?.first()
+                && found != own
+            {
+                let name = port.name;
+                return Err(EngineError::Input(format!(
+                    "{name} is {found}: the kernels are written for {own}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::check_work`], for an engine that `has` kernels for these reductions, and maybe not ours.
     ///
     /// # Errors
     /// As [`Self::check_work`].

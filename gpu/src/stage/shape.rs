@@ -152,6 +152,7 @@ impl StageSpec {
                 Role::Size(symbol) => Some(symbol),
                 Role::Read
                 | Role::MayRead
+                | Role::BuiltIn(_)
                 | Role::Write
                 | Role::MayWrite
                 | Role::Accumulate

@@ -29,6 +29,7 @@ fn bound(stage: &StageSpec) -> BTreeSet<&'static str> {
         Role::Size(symbol) => Some(symbol),
         Role::Read
         | Role::MayRead
+        | Role::BuiltIn(_)
         | Role::Write
         | Role::MayWrite
         | Role::Accumulate
@@ -53,6 +54,7 @@ fn zeros(stage: &StageSpec, values: &BTreeMap<&str, usize>) -> Tensors {
             Role::Size(symbol) => u32::try_from(value(symbol)).expect("sizes are small"),
             Role::Read
             | Role::MayRead
+            | Role::BuiltIn(_)
             | Role::Write
             | Role::MayWrite
             | Role::Accumulate
@@ -199,14 +201,13 @@ fn buffers_hold_every_array_and_no_output_twice() {
                 Role::Size(_)
                 | Role::Read
                 | Role::MayRead
+                | Role::BuiltIn(_)
                 | Role::Write
                 | Role::MayWrite
                 | Role::Accumulate => None,
             }));
             for port in stage.inputs {
-                // `tile_size` is checked, and compiled into the kernels.
-                let told =
-                    matches!(port.role, Role::Size(_) | Role::MayRead) || port.name == "tile_size";
+                let told = matches!(port.role, Role::Size(_) | Role::MayRead | Role::BuiltIn(_));
                 let reached = inputs.iter().filter(|name| **name == port.name).count();
                 let once = if told { 0 } else { 1 };
                 assert_eq!(reached, once, "{}: how often {} is passed", stage.name, port.name);

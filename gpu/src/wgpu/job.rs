@@ -77,9 +77,12 @@ impl<'a> Job<'a> {
                     let start = work.inputs.get(start)?.words();
                     submission.sums(buffer.name, words, Some(start))
                 }
-                Role::Write | Role::MayWrite | Role::Read | Role::MayRead | Role::Size(_) => {
-                    submission.output(buffer.name, words)
-                }
+                Role::Write
+                | Role::MayWrite
+                | Role::Read
+                | Role::MayRead
+                | Role::BuiltIn(_)
+                | Role::Size(_) => submission.output(buffer.name, words),
             }
         };
         stage.wgsl.buffers.outputs.iter().map(output).collect()

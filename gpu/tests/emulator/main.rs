@@ -34,7 +34,7 @@ fn inputs(engine: &mut EmulatorEngine, channels: u32, count: u32) -> BackwardInp
     let raster = RasterInputs {
         width: 21,
         height: 9,
-        tile_size: 16,
+        tile_size: [16, 16],
         channels,
         constants: RasterConstants {
             alpha_max: 0.99,

@@ -62,8 +62,8 @@ pub struct RasterizeBackwardInputs {
     pub width: u32,
     /// H, pixels.
     pub height: u32,
-    /// Side of a tile, pixels.
-    pub tile_size: u32,
+    /// Width and height of a tile, pixels: 16 and 16, where the case says no other.
+    pub tile_size: [u32; 2],
     /// D.
     pub channels: u32,
     /// The constants of the convention.
@@ -123,7 +123,8 @@ impl RasterizeBackwardInputs {
     /// Tiles in x and y.
     #[must_use]
     pub fn tiles(&self) -> [u32; 2] {
-        [self.width, self.height].map(|side| side.div_ceil(self.tile_size))
+        let [across, down] = self.tile_size;
+        [self.width.div_ceil(across), self.height.div_ceil(down)]
     }
 
     /// Numbers of the Gaussians of a tile, front to back, each with its place in `flatten_ids`.

@@ -4,6 +4,7 @@ mod contents;
 mod halves;
 mod launch;
 mod parameter;
+mod tiles;
 mod views;
 
 use std::cell::Cell;
@@ -38,7 +39,8 @@ pub(super) fn manifest(
     let mut file = File::parse(text)?;
     let kind = kind(&file, text)?;
     let (own, built_in) = (names_of_sizes(&file, kind)?, built_in(&file, text, kind)?);
-    let check = Check { text, language, kind, own, built_in, cameras: Cell::default() };
+    let tile_size = tiles::tile_size(&file, text, kind)?;
+    let check = Check { text, language, kind, own, built_in, tile_size, cameras: Cell::default() };
     let launches = check.launches(&mut file)?;
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
@@ -116,6 +118,8 @@ struct Check<'t> {
     /// What `[sizes]` names.
     own: Vec<String>,
     built_in: BuiltIn,
+    /// Width and height of a tile, pixels, of a rasterization.
+    tile_size: Option<[u32; 2]>,
     /// Which cameras the expressions so far are for.
     cameras: Cell<CameraForms>,
 }
@@ -193,6 +197,13 @@ impl Check<'_> {
                 "it means something to kernels with a {constant} of their own: say which in [constants]"
             );
             return Err(at.problem(&quoted(name), advice));
+        }
+        if let Some([width, height]) = self.tile_size.filter(|[width, height]| width != height)
+            && names.contains(&"tile_size")
+            && !own("tile_size")
+        {
+            let value = format!("by tile_size, and tiles are {width} x {height}");
+            return Err(at.problem(&value, "say tile_width or tile_height"));
         }
         let sizes = symbols::sizes(self.kind);
         let known = |name: &str| sizes.contains(&name) || constants.contains(&name) || own(name);
@@ -287,7 +298,8 @@ impl Check<'_> {
             KernelKind::Of(_) => None,
             _ => file.constants.as_ref().map(|table| constants_of(self.text, table)).transpose()?,
         };
-        let terms = file.terms(constants.as_ref()).over(self.text, preset)?;
+        let mut terms = file.terms(constants.as_ref()).over(self.text, preset)?;
+        terms.rules.tile_size = self.tile_size;
         Ok(match self.kind.has_formulations() {
             true => terms,
             // Its arrays say which colours a kernel takes.

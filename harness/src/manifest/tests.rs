@@ -288,6 +288,7 @@ fn a_preset_says_what_a_manifest_does_not() {
         profile: Some(Profile::Gsplat),
         alpha_max: Some(0.999),
         parameters: given.expect("fields of the convention"),
+        tile_size: Some([16, 16]),
         ..KernelRules::default()
     };
     assert_eq!(preset.rules, rules, "the constants of gsplat 1.5 are built in");
@@ -295,6 +296,9 @@ fn a_preset_says_what_a_manifest_does_not() {
     let own = KernelRules { alpha_max: Some(0.5), no_alpha_gradient: true, ..rules };
     assert_eq!((other.rules, other.channels), (own, Some(3)), "the manifest's own keys go before");
     assert_eq!(other.formulation, preset.formulation, "what it leaves out is the preset's");
+    let wide = of("tile_size = [32, 16]");
+    let own = KernelRules { tile_size: Some([32, 16]), ..rules };
+    assert_eq!(wide.rules, own, "its lists are of these tiles");
     let bright = of("colors = \"not-negative\"");
     let own = KernelRules { colors_not_negative: true, ..rules };
     assert_eq!(bright.rules, own, "it takes the maximum itself");

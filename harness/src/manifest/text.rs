@@ -39,6 +39,7 @@ pub(super) struct File {
     pub(super) constants: Option<Spanned<toml::Table>>,
     pub(super) extra_roundings: Option<Spanned<i64>>,
     pub(super) channels: Option<Spanned<i64>>,
+    pub(super) tile_size: Option<Spanned<toml::Value>>,
     pub(super) colors: Option<Spanned<String>>,
 }
 

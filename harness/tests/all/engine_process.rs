@@ -22,7 +22,7 @@ fn one_flat_gaussian() -> RasterInputs {
     RasterInputs {
         width: 5,
         height: 3,
-        tile_size: 16,
+        tile_size: [16, 16],
         channels: 3,
         constants: RasterConstants {
             alpha_max: 0.99,

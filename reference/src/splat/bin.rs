@@ -39,13 +39,18 @@ pub(crate) fn cut<S: Scalar>(opacity: S, convention: &Convention) -> S {
     (S::from_f64(2.0) * ratio.ln()).root_above(0.0)
 }
 
-/// First tile in which a Gaussian with this mean and radius is listed, and the one after the last,
-/// before they are rounded down and cut to the image.
+/// First tile along an axis in which a Gaussian with this mean and radius is listed, and the one after
+/// the last, before they are rounded down and cut to the image.
 ///
 /// With mean m and radius r a tile of side s is listed from floor((m - r)/s) on. The square extent
 /// ends before floor((m + r + s - 1)/s), the per-axis one before ceil((m + r)/s).
-pub(crate) fn first_and_end<S: Scalar>(mean: S, radius: S, convention: &Convention) -> [S; 2] {
-    let side = S::from_f64(f64::from(convention.tile_size));
+pub(crate) fn first_and_end<S: Scalar>(
+    mean: S,
+    radius: S,
+    convention: &Convention,
+    axis: usize,
+) -> [S; 2] {
+    let side = S::from_f64(f64::from(convention.tile_size[axis]));
     let end = mean + radius;
     let end = match convention.extent {
         Extent::Square { .. } => end + side - S::from_f64(1.0),
@@ -80,7 +85,7 @@ pub(crate) fn rectangle<S: Scalar>(
         if !p.value_seen || radius.value() == 0.0 {
             return [0, 0];
         }
-        let ends = first_and_end(p.mean2d[i], radius, convention).map(S::value);
+        let ends = first_and_end(p.mean2d[i], radius, convention, i).map(S::value);
         whole_tiles(ends, convention, tiles[i])
     })
 }
@@ -160,7 +165,7 @@ pub(crate) fn project<S: Scalar>(
 /// [`TooManyPairs`].
 pub(crate) fn bin(
     listings: &[Option<Listing>],
-    tile_size: u32,
+    tile_size: [u32; 2],
     tiles: [u32; 2],
 ) -> Result<TileLists, TooManyPairs> {
     let mut visible: Vec<(u32, u32, Rectangle)> = listings
@@ -187,7 +192,7 @@ pub(crate) type Rectangle = [[u32; 2]; 2];
 /// [`TooManyPairs`].
 pub(crate) fn lists(
     listed: &[(u32, Rectangle)],
-    tile_size: u32,
+    tile_size: [u32; 2],
     tiles: [u32; 2],
 ) -> Result<TileLists, TooManyPairs> {
     let across = tiles[0] as usize;

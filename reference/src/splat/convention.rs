@@ -177,8 +177,8 @@ pub struct Convention {
     pub w_eps: f64,
     /// Opacity times sqrt(det / `det_blurred`), gsplat's antialiased mode.
     pub antialiased: bool,
-    /// Tile side, pixels.
-    pub tile_size: u32,
+    /// Width and height of a tile, pixels.
+    pub tile_size: [u32; 2],
 }
 
 /// The gradient through the clamped x/z, y/z of the Jacobian.
@@ -214,7 +214,7 @@ impl Convention {
             inverse_eps: 0.0,
             w_eps: 0.0,
             antialiased: false,
-            tile_size: 16,
+            tile_size: [16, 16],
         }
     }
 
@@ -245,6 +245,13 @@ impl Convention {
             Profile::Inria => Self::inria(),
             Profile::Gsplat => Self::gsplat(),
         }
+    }
+
+    /// Tiles in x and y of an image of this size, pixels.
+    #[must_use]
+    pub fn tiles(&self, [width, height]: [u32; 2]) -> [u32; 2] {
+        let [across, down] = self.tile_size;
+        [width.div_ceil(across), height.div_ceil(down)]
     }
 
     /// The same convention with every constant as an f32 program spells it. Kernels in f32 are

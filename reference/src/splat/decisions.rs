@@ -294,7 +294,7 @@ impl Of<'_> {
         }
         let half = half_size(p, convention);
         for axis in [0, 1] {
-            let [first, end] = first_and_end(p.mean2d[axis], half[axis].ceil(), convention);
+            let [first, end] = first_and_end(p.mean2d[axis], half[axis].ceil(), convention, axis);
             self.add(Decision::FirstTile(axis), first, 0.0);
             self.add(Decision::EndTile(axis), end, tiles[axis] as f32);
         }
@@ -347,10 +347,10 @@ impl<'a> Walk<'a> {
             alpha_min: none,
             transmittance: none,
         };
-        let (tiles, side) = (view.lists.tiles[0], view.lists.tile_size);
+        let (tiles, [across, down]) = (view.lists.tiles[0], view.lists.tile_size);
         for y in 0..view.height {
             for x in 0..view.width {
-                let _ = walk.pixel([x, y], (y / side * tiles + x / side) as usize);
+                let _ = walk.pixel([x, y], (y / down * tiles + x / across) as usize);
             }
         }
         walk

@@ -204,7 +204,7 @@ pub fn rasterize<S: Vectorized>(view: &RasterView<'_, S>) -> Raster<S> {
     };
     let footprints = footprints(view);
     let [across, _] = view.lists.tiles;
-    let rows = width * view.lists.tile_size as usize;
+    let rows = width * view.lists.tile_size[1] as usize;
     raster
         .render_colors
         .par_chunks_mut(rows * channels)

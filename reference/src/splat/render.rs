@@ -41,7 +41,7 @@ pub fn project_scene<S: Scalar>(
 ) -> Result<Projected<S>, TooManyPairs> {
     let size = [scene.width, scene.height];
     let lens = CameraParams::new(&scene.cameras[camera], size, convention);
-    let tiles = size.map(|pixels| pixels.div_ceil(convention.tile_size));
+    let tiles = convention.tiles(size);
     let (splats, listings) = project(&scene.gaussians, &lens, convention, tiles);
     let lists = bin(&listings, convention.tile_size, tiles)?;
     Ok(Projected { splats, lists, lens, visible: listings.iter().flatten().count() })

@@ -63,8 +63,8 @@ impl<S: Scalar> Tile<S> {
     #[inline(always)]
     pub(crate) fn new(view: &RasterView<'_, S>, tile: usize) -> Self {
         let [x0, y0, w, h] = view.tile_rect(tile);
-        let side = view.lists.tile_size as usize;
-        let blocks = [side.div_ceil(BLOCK_WIDTH), side.div_ceil(BLOCK_HEIGHT)];
+        let [across, down] = view.lists.tile_size.map(|side| side as usize);
+        let blocks = [across.div_ceil(BLOCK_WIDTH), down.div_ceil(BLOCK_HEIGHT)];
         let sample = |i: usize| S::from_f64(view.sample(i));
         let xs =
             |column| PerPixel(from_fn(|i| sample(x0 + column * BLOCK_WIDTH + i % BLOCK_WIDTH)));
@@ -159,9 +159,9 @@ pub(crate) struct Pixel {
 }
 
 impl Pixel {
-    /// Its place in a tile of `side` pixels, row by row.
-    pub(crate) fn place(&self, side: u32) -> usize {
-        self.at[1] * side as usize + self.at[0]
+    /// Its place in a tile of this width and height, row by row.
+    pub(crate) fn place(&self, [width, _]: [u32; 2]) -> usize {
+        self.at[1] * width as usize + self.at[0]
     }
 }
 
@@ -370,12 +370,14 @@ mod tests {
     use crate::splat::view::TileLists;
     use proptest::prelude::*;
 
-    /// The pixels of a 19 x 18 image in tiles of this side at which the walk would see the Gaussian although
+    /// The pixels of a 19 x 18 image in tiles of this width and height at which the walk would see the Gaussian although
     /// `fill` left them out.
-    fn lost<S: Lanes<Elem = S, Mask = bool> + Scalar>(splats: &Splats<S>, side: u32) -> usize {
-        let convention = Convention { tile_size: side, ..Convention::inria() };
-        let (background, tiles) =
-            ([S::from_f64(0.0)], [19, 18].map(|size: u32| size.div_ceil(side)));
+    fn lost<S: Lanes<Elem = S, Mask = bool> + Scalar>(
+        splats: &Splats<S>,
+        tile_size: [u32; 2],
+    ) -> usize {
+        let convention = Convention { tile_size, ..Convention::inria() };
+        let (background, tiles) = ([S::from_f64(0.0)], convention.tiles([19, 18]));
         let count = tiles[0] * tiles[1];
         let lists = TileLists {
             tiles,
@@ -398,7 +400,7 @@ mod tests {
         for number in 0..count as usize {
             let (tile, mut entries) = (Tile::new(&view, number), Entries::new());
             entries.fill(&tile, &footprints, splats, &[0], 0);
-            if tile.blocks == [4, ROWS] {
+            if tile.blocks[0] * ROWS <= 64 && tile.blocks[1] == ROWS {
                 one_word_is_as_any(&tile, &mut Entries::new(), &footprints[0]);
             }
             let mut reached = vec![false; tile.len()];
@@ -440,7 +442,8 @@ mod tests {
             distance_to_one in 0.0f64..14.0,
             negative: bool,
             opacity in prop_oneof![0.0f32..1.0, Just(1.0 / 255.0), Just(1.0)],
-            side in prop_oneof![Just(16), Just(4), Just(24), Just(33)],
+            width in prop_oneof![Just(16), Just(8), Just(4), Just(24), Just(32), Just(33)],
+            height in prop_oneof![Just(16), Just(8), Just(4), Just(12), Just(24), Just(33)],
         ) {
             let (a, c) = (exp(a), exp(c));
             let rho = (1.0 - exp(-distance_to_one)) * if negative { -1.0 } else { 1.0 };
@@ -453,8 +456,8 @@ mod tests {
                 channels: 1,
                 colors: vec![1.0f32],
             };
-            prop_assert_eq!(lost(&single, side), 0, "in f32");
-            prop_assert_eq!(lost(&single.map(f64::from), side), 0, "in f64");
+            prop_assert_eq!(lost(&single, [width, height]), 0, "in f32");
+            prop_assert_eq!(lost(&single.map(f64::from), [width, height]), 0, "in f64");
         }
     }
 }

@@ -57,8 +57,8 @@ impl<S: Scalar> Splats<S> {
 pub struct TileLists {
     /// Tiles in x and y.
     pub tiles: [u32; 2],
-    /// Tile side, pixels.
-    pub tile_size: u32,
+    /// Width and height of a tile, pixels.
+    pub tile_size: [u32; 2],
     /// `[T+1]`: tile t owns `flatten_ids[tile_offsets[t]..tile_offsets[t+1]]`.
     pub tile_offsets: Vec<u32>,
     /// `[M]` indices of Gaussians.
@@ -108,11 +108,11 @@ impl<S: Scalar> RasterView<'_, S> {
     /// The tile's first pixel and its size, cut off at the image's border: `(x0, y0, w, h)`.
     #[must_use]
     pub(crate) fn tile_rect(&self, tile: usize) -> [usize; 4] {
-        let side = self.lists.tile_size as usize;
+        let [across_tile, down_tile] = self.lists.tile_size.map(|side| side as usize);
         let across = self.lists.tiles[0] as usize;
-        let (x0, y0) = ((tile % across) * side, (tile / across) * side);
+        let (x0, y0) = ((tile % across) * across_tile, (tile / across) * down_tile);
         let (width, height) = (self.width as usize, self.height as usize);
-        [x0, y0, side.min(width - x0), side.min(height - y0)]
+        [x0, y0, across_tile.min(width - x0), down_tile.min(height - y0)]
     }
 
     /// Sample point of pixel column or row `i`, pixels.

@@ -65,6 +65,9 @@ impl EmulatorEngine {
         };
         let checked = work.iter().zip(&ports).map(|(job, inputs)| Work { inputs, ..*job });
         let checked: Vec<_> = if foreign { checked.collect() } else { work.to_vec() };
+        if !foreign {
+            work.iter().try_for_each(|job| row.check_built_in(job.inputs))?;
+        }
         let sizes = row.check_work_by(&checked, self.info.lane_width, &has)?;
         let mut results = Vec::with_capacity(work.len());
         for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {

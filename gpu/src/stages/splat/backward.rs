@@ -7,9 +7,9 @@
 
 use super::shared::{
     BUFFERS, D, FLATTEN_IDS, GAUSSIANS, GRADIENTS, H, KERNEL, LAST_IDS, LAST_IDS_PORT, M, N, NAME,
-    OFFSETS, RASTER_PARAMS, SHARED, STANDARD_INPUTS, STANDARD_TEXT, TILE_OFFSETS, TILE_SIZE,
-    V_RENDER_ALPHAS, V_RENDER_COLORS, W, backward, backward_buffers, float, formulation,
-    raster_constants, raster_inputs, tiles,
+    OFFSETS, RASTER_PARAMS, SHARED, STANDARD_INPUTS, STANDARD_TEXT, TILE_OFFSETS, V_RENDER_ALPHAS,
+    V_RENDER_COLORS, W, backward, backward_buffers, float, formulation, raster_constants,
+    raster_inputs, tiles,
 };
 use super::{check, steps, two_launches};
 use crate::error::EngineError;
@@ -156,12 +156,9 @@ const CHECKPOINT_INPUTS: &[Port] = raster_inputs!(
     // Tile t has the checkpoints checkpoint_offsets[t]..checkpoint_offsets[t+1], one for each begun
     // `CHECKPOINT_EVERY` entries of its list.
     Port::read("checkpoint_offsets", Dtype::U32, &[OFFSETS]),
-    // Transmittance and colour of the tile's pixels in front of the checkpoint's first entry; what lies
+    // Transmittance and colour of the tile's P pixels in front of the checkpoint's first entry; what lies
     // outside the image or behind the pixel's last contributor is read by nobody.
-    float(
-        "checkpoints",
-        &[Dim::Symbol("S"), Dim::Const((TILE_SIZE * TILE_SIZE) as usize), Dim::OneMore("D")]
-    )
+    float("checkpoints", &[Dim::Symbol("S"), Dim::Symbol("P"), Dim::OneMore("D")])
 );
 
 const OPACITY_BUFFERS: &[Buffer] =

@@ -5,7 +5,7 @@
 //! caller thinks.
 
 use super::shared::CHECKPOINT_EVERY;
-use super::shared::{MAX_CHANNELS, TILE_SIZE, tiles};
+use super::shared::MAX_CHANNELS;
 use crate::error::EngineError;
 use crate::stage::Sizes;
 use crate::tensor::Tensors;
@@ -23,12 +23,24 @@ pub(super) fn forward(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError
     if width == 0 || height == 0 {
         return fail(format!("the image is {width}x{height}: both sides must be at least 1"));
     }
-    let tile_size = inputs.u32("tile_size")?[0];
-    if tile_size != TILE_SIZE {
-        return fail(format!("tile_size is {tile_size}: the kernels are written for {TILE_SIZE}"));
+    let tile_size = tile_size(inputs)?;
+    if tile_size.contains(&0) {
+        let [across, down] = tile_size;
+        return fail(format!("a tile is {across}x{down}: both sides must be at least 1"));
     }
     channels(sizes)?;
     lists(inputs, sizes)
+}
+
+/// Width and height of a tile.
+fn tile_size(inputs: &Tensors) -> Result<[usize; 2], EngineError> {
+    Ok([inputs.u32("tile_size")?[0] as usize, inputs.u32("tile_height")?[0] as usize])
+}
+
+/// Tiles of the image in x and y.
+fn tiles(inputs: &Tensors, sizes: &Sizes) -> Result<[usize; 2], EngineError> {
+    let [across, down] = tile_size(inputs)?;
+    Ok([sizes.get("W").div_ceil(across), sizes.get("H").div_ceil(down)])
 }
 
 fn channels(sizes: &Sizes) -> Result<(), EngineError> {
@@ -42,7 +54,7 @@ fn channels(sizes: &Sizes) -> Result<(), EngineError> {
 fn lists(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {
     let offsets = inputs.u32("tile_offsets")?;
     let ids = inputs.u32("flatten_ids")?;
-    let [tiles_x, tiles_y] = tiles(sizes);
+    let [tiles_x, tiles_y] = tiles(inputs, sizes)?;
     let (tiles, found) = (tiles_x * tiles_y, sizes.get("T"));
     if found != tiles {
         return fail(format!(
@@ -80,10 +92,11 @@ fn lists(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {
 pub(super) fn backward(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {
     forward(inputs, sizes)?;
     let offsets = inputs.u32("tile_offsets")?;
-    let (tiles_x, width) = (tiles(sizes)[0], sizes.get("W"));
+    let ([across, down], width) = (tile_size(inputs)?, sizes.get("W"));
+    let tiles_x = tiles(inputs, sizes)?[0];
     for (pixel, &last) in inputs.i32("last_ids")?.iter().enumerate() {
         let (x, y) = (pixel % width, pixel / width);
-        let tile = (y / TILE_SIZE as usize) * tiles_x + x / TILE_SIZE as usize;
+        let tile = y / down * tiles_x + x / across;
         let (begin, end) = (offsets[tile], offsets[tile + 1]);
         let in_list = u32::try_from(last).is_ok_and(|l| (begin..end).contains(&l));
         if last != -1 && !in_list {
@@ -108,6 +121,11 @@ pub(super) fn checkpoints(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineE
         }
         let list = lists.get(tile + 1).map_or(0, |end| end - lists[tile]);
         expected += list.div_ceil(CHECKPOINT_EVERY);
+    }
+    let [across, down] = tile_size(inputs)?;
+    let (pixels, of_tile) = (sizes.get("P"), across * down);
+    if pixels != of_tile {
+        return fail(format!("a checkpoint has {pixels} pixels, expected the {of_tile} of a tile"));
     }
     let found = sizes.get("S");
     if found == expected as usize {

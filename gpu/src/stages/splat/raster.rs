@@ -48,8 +48,8 @@ pub struct RasterInputs {
     pub width: u32,
     /// Image height H, pixels.
     pub height: u32,
-    /// Tile side, pixels.
-    pub tile_size: u32,
+    /// Width and height of a tile, pixels.
+    pub tile_size: [u32; 2],
     /// Channels D, 1..=32.
     pub channels: u32,
     /// Constants of the convention.
@@ -86,7 +86,16 @@ impl RasterInputs {
     /// Number of tiles in x and y.
     #[must_use]
     pub fn tiles(&self) -> [u32; 2] {
-        [self.width.div_ceil(self.tile_size), self.height.div_ceil(self.tile_size)]
+        let [across, down] = self.tile_size;
+        [self.width.div_ceil(across), self.height.div_ceil(down)]
+    }
+
+    /// The tile of a pixel of the image.
+    #[must_use]
+    pub fn tile_of(&self, pixel: usize) -> usize {
+        let [across, down] = self.tile_size.map(|side| side as usize);
+        let (width, tiles) = (self.width as usize, self.tiles()[0] as usize);
+        pixel / width / down * tiles + pixel % width / across
     }
 
     /// Number of pixels H W.
@@ -111,7 +120,9 @@ impl RasterInputs {
         } = self.constants;
         all.scalar("width", self.width);
         all.scalar("height", self.height);
-        all.scalar("tile_size", self.tile_size);
+        let [across, down] = self.tile_size;
+        all.scalar("tile_size", across);
+        all.scalar("tile_height", down);
         all.scalar("alpha_max", alpha_max);
         all.scalar("alpha_min", alpha_min);
         all.scalar("transmittance_min", transmittance_min);
@@ -146,7 +157,7 @@ impl RasterInputs {
         Ok(Self {
             width: count(all, "width")?,
             height: count(all, "height")?,
-            tile_size: count(all, "tile_size")?,
+            tile_size: [count(all, "tile_size")?, count(all, "tile_height")?],
             channels: u32::try_from(background.len()).unwrap_or(u32::MAX),
             constants: RasterConstants {
                 alpha_max: number(all, "alpha_max")?,

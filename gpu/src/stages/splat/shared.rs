@@ -50,7 +50,9 @@ macro_rules! raster_inputs {
         &[
             Port::size("width", "W"),
             Port::size("height", "H"),
-            Port::constant("tile_size", Dtype::U32),
+            // The width of a tile, and its height, pixels.
+            Port::built_in("tile_size", $crate::stages::splat::shared::TILE_SIZE),
+            Port::built_in("tile_height", $crate::stages::splat::shared::TILE_SIZE),
             Port::constant("alpha_max", Dtype::F32),
             Port::constant("alpha_min", Dtype::F32),
             Port::constant("transmittance_min", Dtype::F32),

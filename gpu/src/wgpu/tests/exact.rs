@@ -41,7 +41,7 @@ fn pair(inputs: &RasterInputs, id: usize, x: u32, y: u32) -> Option<Pair> {
 }
 
 fn list(inputs: &RasterInputs, x: u32, y: u32) -> std::ops::Range<usize> {
-    let tile = (y / inputs.tile_size * inputs.tiles()[0] + x / inputs.tile_size) as usize;
+    let tile = inputs.tile_of((y * inputs.width + x) as usize);
     inputs.tile_offsets[tile] as usize..inputs.tile_offsets[tile + 1] as usize
 }
 

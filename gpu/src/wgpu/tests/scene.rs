@@ -80,7 +80,7 @@ impl Plan {
         let mut inputs = RasterInputs {
             width: self.width,
             height: self.height,
-            tile_size: 16,
+            tile_size: [16, 16],
             channels: self.channels,
             constants: self.constants(),
             means2d: Vec::new(),

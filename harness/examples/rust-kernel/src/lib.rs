@@ -22,7 +22,7 @@ pub struct Image<'a> {
     /// H.
     pub height: usize,
     /// Side of a tile, pixels.
-    pub tile_size: usize,
+    pub tile_size: [usize; 2],
     /// `[D]`.
     pub background: &'a [f32],
     /// `[T+1]`.
@@ -97,7 +97,8 @@ fn pixel(
     grads: &mut Gradients,
 ) {
     let (place, d) = (y * image.width + x, image.background.len());
-    let tile = y / image.tile_size * image.width.div_ceil(image.tile_size) + x / image.tile_size;
+    let [across, down] = image.tile_size;
+    let tile = y / down * image.width.div_ceil(across) + x / across;
     let first = image.tile_offsets[tile] as usize;
     let end = (image.last_ids[place] + 1) as usize;
     let v = &image.v_colors[place * d..][..d];

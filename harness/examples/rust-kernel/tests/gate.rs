@@ -16,7 +16,7 @@ fn on_inputs(inputs: &RasterizeBackwardInputs) -> Result<RasterGradients, BoxErr
     let image = Image {
         width: inputs.width as usize,
         height: inputs.height as usize,
-        tile_size: inputs.tile_size as usize,
+        tile_size: inputs.tile_size.map(|side| side as usize),
         background: &inputs.background,
         tile_offsets: &inputs.tile_offsets,
         flatten_ids: &inputs.flatten_ids,
@@ -48,10 +48,11 @@ fn my_kernel_agrees_with_the_oracle() {
 /// What a gate is for: lane 31 of every warp of 32 adds nothing.
 fn without_lane_31(inputs: &RasterizeBackwardInputs) -> Result<RasterGradients, BoxError> {
     let mut inputs = inputs.clone();
-    let (width, side) = (inputs.width as usize, inputs.tile_size as usize);
+    let width = inputs.width as usize;
+    let [across, down] = inputs.tile_size.map(|side| side as usize);
     for (pixel, last) in inputs.last_ids.iter_mut().enumerate() {
-        let [x, y] = [pixel % width % side, pixel / width % side];
-        if (y * side + x) % 32 == 31 {
+        let [x, y] = [pixel % width % across, pixel / width % down];
+        if (y * across + x) % 32 == 31 {
             *last = -1;
         }
     }

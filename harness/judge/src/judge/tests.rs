@@ -68,7 +68,9 @@ fn sizes() -> Sizes {
     };
     add("width", &[], Data::U32(vec![2]));
     add("height", &[], Data::U32(vec![1]));
-    add("tile_size", &[], Data::U32(vec![16]));
+    for name in ["tile_size", "tile_height"] {
+        add(name, &[], Data::U32(vec![16]));
+    }
     for name in ["alpha_max", "alpha_min", "transmittance_min", "pixel_center"] {
         add(name, &[], Data::F32(vec![0.5]));
     }

@@ -156,6 +156,7 @@ impl Check<'_> {
             Role::Size(_)
             | Role::Read
             | Role::MayRead
+            | Role::BuiltIn(_)
             | Role::Write
             | Role::MayWrite
             | Role::Accumulate => None,

@@ -68,7 +68,7 @@ impl<'k> Plan<'k> {
     }
 }
 
-/// Lanes of a tile, and of a workgroup that has none.
+/// Lanes of a workgroup without a tile, and of a tile where that has no more.
 const LANES: usize = 256;
 /// Numbers of a Gaussian's row and of a pixel beside channels and harmonics: mean, conic, opacity, and what
 /// an image has.
@@ -81,10 +81,12 @@ const STEPS: usize = 2;
 /// of every tile, or every camera and Gaussian, with a loop over all numbers at each. A program whose lanes
 /// share that work makes far fewer, also where each exchange fails once for every lane of a tile.
 fn steps(symbols: &Symbols) -> u64 {
-    let Symbols { gaussians, channels, tiles, pairs, cameras, coefficients, .. } = *symbols;
+    let Symbols { gaussians, channels, tiles, pairs, tile_size, cameras, coefficients, .. } =
+        *symbols;
+    let lanes = LANES.max(tile_size.iter().product());
     let pixels = match tiles {
         0 => LANES.saturating_mul(cameras),
-        tiles => LANES.saturating_mul(pairs.saturating_add(tiles)),
+        tiles => lanes.saturating_mul(pairs.saturating_add(tiles)),
     };
     let visits = pixels.saturating_add(gaussians.saturating_mul(cameras));
     let numbers = channels.saturating_add(coefficients.saturating_mul(3)).saturating_add(NUMBERS);

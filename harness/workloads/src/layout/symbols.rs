@@ -12,7 +12,7 @@ use crate::splat::level::Level;
 use crate::splat::raw::tangent;
 
 /// Whole numbers that every case has for a rasterization.
-const OF_RASTERIZATIONS: [&str; 12] = [
+const OF_RASTERIZATIONS: [&str; 14] = [
     "W",
     "H",
     "N",
@@ -22,6 +22,8 @@ const OF_RASTERIZATIONS: [&str; 12] = [
     "tiles_x",
     "tiles_y",
     "tile_size",
+    "tile_width",
+    "tile_height",
     "cameras",
     "stop_when_equal",
     "clamp_stops_gradient",
@@ -125,14 +127,27 @@ fn numbers(stage: Stage) -> impl Iterator<Item = &'static Port> {
 pub const PROJECTION_SIDES: [&str; 4] = ["N", "D", "K", "cameras"];
 
 /// Whole numbers that an array's dimensions are made of.
-pub const SIDES: [&str; 11] =
-    ["W", "H", "N", "D", "T", "M", "K", "tiles_x", "tiles_y", "tile_size", "cameras"];
+pub const SIDES: [&str; 13] = [
+    "W",
+    "H",
+    "N",
+    "D",
+    "T",
+    "M",
+    "K",
+    "tiles_x",
+    "tiles_y",
+    "tile_size",
+    "tile_width",
+    "tile_height",
+    "cameras",
+];
 
 /// Constants of a case's convention, as f32.
 pub const CONSTANTS: [&str; 4] = ["alpha_max", "alpha_min", "transmittance_min", "pixel_center"];
 
 /// What the names stand for.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Symbols {
     /// Image width W, pixels.
     pub width: usize,
@@ -146,6 +161,8 @@ pub struct Symbols {
     pub tiles: usize,
     /// (tile, Gaussian) pairs M.
     pub pairs: usize,
+    /// Width and height of a tile, pixels.
+    pub tile_size: [usize; 2],
     /// Cameras C; 1 at level raster.
     pub cameras: usize,
     /// Harmonics K; 0 where colours are given directly.
@@ -154,6 +171,25 @@ pub struct Symbols {
     pub integers: BTreeMap<String, i64>,
     /// Their f32 numbers.
     pub constants: BTreeMap<&'static str, f32>,
+}
+
+/// Of nothing, in tiles of 16 x 16 pixels.
+impl Default for Symbols {
+    fn default() -> Self {
+        Self {
+            width: 0,
+            height: 0,
+            gaussians: 0,
+            channels: 0,
+            tiles: 0,
+            pairs: 0,
+            tile_size: [TILE_SIZE as usize; 2],
+            cameras: 0,
+            coefficients: 0,
+            integers: BTreeMap::new(),
+            constants: BTreeMap::new(),
+        }
+    }
 }
 
 impl Symbols {
@@ -229,6 +265,7 @@ impl Symbols {
             channels: side(inputs, "colors", 1)?,
             tiles: inputs.u32("tile_offsets")?.len().saturating_sub(1),
             pairs: inputs.u32("flatten_ids")?.len(),
+            tile_size: [number("tile_size")?, number("tile_height")?],
             // A view is a launch of its own.
             cameras: 1,
             ..self
@@ -302,7 +339,7 @@ impl Symbols {
 
     /// The same with their names.
     pub fn of_counts(mut self) -> Self {
-        let tile = TILE_SIZE as usize;
+        let [across, down] = self.tile_size;
         let values = [
             ("W", self.width),
             ("H", self.height),
@@ -310,13 +347,16 @@ impl Symbols {
             ("D", self.channels),
             ("T", self.tiles),
             ("M", self.pairs),
-            ("tiles_x", self.width.div_ceil(tile)),
-            ("tiles_y", self.height.div_ceil(tile)),
-            ("tile_size", tile),
+            ("tiles_x", self.width.div_ceil(across)),
+            ("tiles_y", self.height.div_ceil(down)),
+            ("tile_width", across),
+            ("tile_height", down),
             ("cameras", self.cameras),
             ("K", self.coefficients),
         ];
-        for (name, value) in values {
+        // A tile that is not square has no one side.
+        let square = (across == down).then_some(("tile_size", across));
+        for (name, value) in values.into_iter().chain(square) {
             self.integers.insert(name.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));
         }
         self
@@ -325,9 +365,9 @@ impl Symbols {
     /// The tile of a pixel of the image.
     #[must_use]
     pub fn tile_of(&self, pixel: usize) -> usize {
-        let tile = TILE_SIZE as usize;
+        let [across, down] = self.tile_size;
         let (x, y) = (pixel % self.width, pixel / self.width);
-        y / tile * self.width.div_ceil(tile) + x / tile
+        y / down * self.width.div_ceil(across) + x / across
     }
 
     /// A whole number by its name.

@@ -429,7 +429,7 @@ fn is_array(port: &Port) -> bool {
 /// What a stage does with a port's array.
 fn use_of(port: &Port) -> Use {
     match port.role {
-        Role::Size(_) | Role::Read | Role::MayRead => Use::Read,
+        Role::Size(_) | Role::Read | Role::MayRead | Role::BuiltIn(_) => Use::Read,
         Role::Write | Role::MayWrite | Role::Accumulate | Role::AccumulateOnto(_) => Use::Write,
     }
 }

@@ -226,5 +226,5 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
     }
     let text = refused("convention = \"gsplat\"");
     assert_eq!(text, "the preset is without a level: describe a level's arrays, as in [raster]");
-    assert_eq!(SIDES.len(), 11, "names of shapes are listed in docs/src/presets.md");
+    assert_eq!(SIDES.len(), 13, "names of shapes are listed in docs/src/presets.md");
 }

@@ -89,11 +89,14 @@ impl<'a> Contributions<'a> {
     /// Prepares the walk of the standard formulation, back to front, for warps of `lane_width` lanes.
     ///
     /// # Errors
-    /// [`EngineError::Input`] for a stage that contradicts itself, and for a warp size that is no
+    /// [`EngineError::Input`] for a stage that contradicts itself or has other tiles than 16 x 16, and for a warp size that is no
     /// power of two up to [`BITS`](splatcheck_judge::scatter_step::MOST_LANES).
     pub fn new(stage: &'a RasterStage, lane_width: u32) -> Result<Self, EngineError> {
         let inputs = &stage.inputs;
-        RASTERIZE_BACKWARD.check_inputs(&inputs.tensors().map_err(TensorError::from)?)?;
+        let tensors = inputs.tensors().map_err(TensorError::from)?;
+        RASTERIZE_BACKWARD.check_inputs(&tensors)?;
+        // Threads have pixels as in our kernels.
+        RASTERIZE_BACKWARD.check_built_in(&tensors)?;
         check_lane_width(lane_width)?;
         let raster = &inputs.raster;
         let least = f64::from(raster.constants.alpha_min);

@@ -4,7 +4,7 @@
 //! what remains if nothing is done twice and every read is found in a cache after the first.
 
 use splatcheck_gpu::Peak;
-use splatcheck_gpu::stages::splat::{TILE_SIZE, values};
+use splatcheck_gpu::stages::splat::values;
 
 use super::stage::RasterStage;
 use splatcheck_judge::traffic::Counts;
@@ -54,13 +54,12 @@ impl Work {
     #[must_use]
     pub fn new(stage: &RasterStage, counts: &Counts) -> Self {
         let raster = &stage.inputs.raster;
-        let (width, side) = (raster.width as usize, TILE_SIZE as usize);
         let tiles = raster.tile_offsets.len().saturating_sub(1);
         let mut walks = vec![0_u64; tiles];
         let mut evaluated = 0;
         for (pixel, &last) in stage.inputs.last_ids.iter().enumerate() {
             let Ok(last) = u32::try_from(last) else { continue };
-            let tile = pixel / width / side * raster.tiles()[0] as usize + pixel % width / side;
+            let tile = raster.tile_of(pixel);
             let depth = u64::from(last + 1 - raster.tile_offsets[tile]);
             walks[tile] = walks[tile].max(depth);
             evaluated += depth;

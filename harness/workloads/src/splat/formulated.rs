@@ -13,12 +13,12 @@ use splatcheck_gpu::emulator::Interface;
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{
     RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_IMAGE, RASTERIZE_BACKWARD_IMAGE_DIRECT,
-    RASTERIZE_BACKWARD_REPLAY,
+    RASTERIZE_BACKWARD_REPLAY, TILE_SIZE,
 };
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::InputError;
 use splatcheck_judge::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
-use splatcheck_reference::splat::convention::ClampGradient;
+use splatcheck_reference::splat::convention::{ClampGradient, Convention};
 use splatcheck_reference::splat::formulation::{
     Divide, FinalT, Floor, Formulation, FormulationError, TermFormat, WalkOrder,
 };
@@ -95,11 +95,18 @@ pub fn candidates(fits: &dyn Fn(Formulation) -> bool) -> [Vec<Formulation>; 3] {
     [usual, unusual, half]
 }
 
-/// Whether kernels of this repository have the gradient where alpha is clamped.
-pub(super) fn kernels_have(gradient: ClampGradient) -> bool {
-    match gradient {
-        ClampGradient::PassThrough | ClampGradient::Zero => true,
-        ClampGradient::Clamped => false,
+/// What of a convention no kernel of this repository has, and what to do; `None` where they have all of it.
+pub(super) fn kernels_lack(convention: &Convention) -> Option<&'static str> {
+    match (convention.alpha_clamp_gradient, convention.tile_size) {
+        (ClampGradient::Clamped, _) => Some(
+            "clamp_gradient is 'clamped', which no kernel of this repository has: name one that has it \
+             (--command, or a manifest), or another clamp_gradient",
+        ),
+        (ClampGradient::PassThrough | ClampGradient::Zero, [TILE_SIZE, TILE_SIZE]) => None,
+        (ClampGradient::PassThrough | ClampGradient::Zero, _) => Some(
+            "tile_size is another than 16, which the kernels of this repository have: name one of your own \
+             (--command, or a manifest), or leave tile_size out",
+        ),
     }
 }
 
@@ -108,7 +115,7 @@ pub(super) fn kernels_have(gradient: ClampGradient) -> bool {
 /// # Errors
 /// [`FormulationUse`].
 pub fn judged_in(case: &AnyCase, formulation: Formulation) -> Result<AnyCase, FormulationUse> {
-    let own = |case: &Case| kernels_have(case.convention.alpha_clamp_gradient);
+    let own = |case: &Case| kernels_lack(&case.convention).is_none();
     let of_splats = case.as_any().downcast_ref::<Case>();
     if formulation == Formulation::STANDARD && of_splats.is_none_or(own) {
         return Ok(Arc::clone(case));

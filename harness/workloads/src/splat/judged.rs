@@ -4,13 +4,13 @@
 use super::case::Case;
 use super::chained;
 use super::files::{case_file, overrides};
-use super::formulated::kernels_have;
+use super::formulated::kernels_lack;
 use super::jobs::{project_jobs, raster_jobs};
 use super::minimize::reduce;
 use super::space;
 use super::stage::{FORMULATED, JudgedAs, ProjectStage, RasterStage, STANDARD};
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD};
+use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD, RASTERIZE, TILE_SIZE};
 use splatcheck_gpu::{RasterOutputs, Stage, Tensors};
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::InputError;
@@ -29,10 +29,6 @@ use std::sync::Arc;
 pub fn takes_all_cameras(stage: Stage) -> bool {
     stage == PROJECT || stage == PROJECT_BACKWARD
 }
-
-/// Why there is no job for the kernels of this repository.
-const NO_SUCH_CLAMP: &str = "clamp_gradient is 'clamped', which no kernel of this repository has: name one \
-                             that has it (--command, or a manifest), or another clamp_gradient";
 
 fn failed(case: &Case, error: &dyn Display) -> CaseError {
     CaseError { case: case.name.clone(), problem: error.to_string() }
@@ -84,8 +80,11 @@ impl splatcheck_judge::workload::Case for Case {
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
         let mut backward = [STANDARD].into_iter().chain(FORMULATED).map(|(stage, _)| stage);
-        if !kernels_have(self.convention.alpha_clamp_gradient) && backward.any(wanted) {
-            return Err(failed(self, &NO_SUCH_CLAMP));
+        let tiles = self.convention.tile_size != [TILE_SIZE; 2] && wanted(RASTERIZE);
+        if let Some(why) = kernels_lack(&self.convention)
+            && (tiles || backward.any(wanted))
+        {
+            return Err(failed(self, &why));
         }
         self.jobs_as(view, (JudgedAs::default(), None), wanted)
     }

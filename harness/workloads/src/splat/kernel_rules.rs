@@ -31,6 +31,8 @@ pub struct KernelRules {
     pub clamp_gradient: Option<ClampGradient>,
     /// A pixel's sample point from its integer coordinates.
     pub pixel_center: Option<f64>,
+    /// Width and height of a tile, pixels.
+    pub tile_size: Option<[u32; 2]>,
     /// Whether there is no gradient of the opacity to start from: the loss is of the colours alone.
     pub no_alpha_gradient: bool,
     /// Fields of the convention that the kernel is given, so that the case's hold.
@@ -93,6 +95,7 @@ impl KernelRules {
                 stop_rule: profile.stop_rule,
                 alpha_clamp_gradient: profile.alpha_clamp_gradient,
                 pixel_center: profile.pixel_center,
+                tile_size: profile.tile_size,
                 ..of
             },
         };
@@ -103,6 +106,7 @@ impl KernelRules {
             stop_rule: self.stop_rule.unwrap_or(rules.stop_rule),
             alpha_clamp_gradient: self.clamp_gradient.unwrap_or(rules.alpha_clamp_gradient),
             pixel_center: self.pixel_center.unwrap_or(rules.pixel_center),
+            tile_size: self.tile_size.unwrap_or(rules.tile_size),
             ..rules
         };
         overrides::keep(rules, &of, &|place| self.parameters.has(place))

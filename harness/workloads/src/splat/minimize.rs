@@ -50,9 +50,9 @@ pub fn crop(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
 type Window = [u32; 4];
 
 /// The halves of an image: left, right, top, bottom, cut between tiles.
-fn halves(width: u32, height: u32, tile: u32) -> Vec<Window> {
-    let cut = |side: u32| side.div_ceil(tile).div_ceil(2) * tile;
-    let (x, y) = (cut(width), cut(height));
+fn halves(width: u32, height: u32, [across, down]: [u32; 2]) -> Vec<Window> {
+    let cut = |side: u32, tile: u32| side.div_ceil(tile).div_ceil(2) * tile;
+    let (x, y) = (cut(width, across), cut(height, down));
     let mut halves = Vec::new();
     if x < width {
         halves.extend([[0, 0, x, height], [x, 0, width - x, height]]);

@@ -81,6 +81,7 @@ pub(crate) fn scene_symbols(scene: &Scene<f32>, convention: &Convention) -> Symb
         channels: scene.channels(),
         cameras: scene.cameras.len(),
         coefficients,
+        tile_size: convention.tile_size.map(|side| side as usize),
         constants,
         ..Symbols::default()
     }

@@ -58,8 +58,7 @@ fn poisoned(stage: &RasterStage, conic: [f32; 3]) -> BackwardInputs {
     let mut inputs = stage.inputs.clone();
     let raster = &mut inputs.raster;
     let id = u32::try_from(raster.len()).unwrap_or(u32::MAX);
-    let side = raster.tile_size as f32;
-    raster.means2d.push([MEAN * side; 2]);
+    raster.means2d.push(raster.tile_size.map(|side| MEAN * side as f32));
     raster.conics.push(conic);
     raster.opacities.push(1.0);
     raster.colors.extend(vec![1.0; raster.channels as usize]);
@@ -78,9 +77,7 @@ fn poisoned(stage: &RasterStage, conic: [f32; 3]) -> BackwardInputs {
 /// list and of those before it.
 fn moved(stage: &RasterStage, pixel: usize) -> i64 {
     let raster = &stage.inputs.raster;
-    let (width, side) = (raster.width as usize, raster.tile_size as usize);
-    let tile = pixel / width / side * raster.tiles()[0] as usize + pixel % width / side;
-    i64::try_from(tile + 1).unwrap_or(i64::MAX)
+    i64::try_from(raster.tile_of(pixel) + 1).unwrap_or(i64::MAX)
 }
 
 /// The oracle of `rasterize`.

@@ -67,7 +67,7 @@ fn rectangles<M: Model>(
         } else {
             let radius =
                 if low == high { Bounded::from_f64(low) } else { Bounded::between(low, high) };
-            first_and_end(p.mean2d[i], radius, convention)
+            first_and_end(p.mean2d[i], radius, convention, i)
         };
         let ([first_low, first_high], [end_low, end_high]) = (first.ends(), end.ends());
         if high > 0.0 {
@@ -91,7 +91,7 @@ impl<M: Model> Candidates<M> {
         convention: &Convention,
         size: [u32; 2],
     ) -> Result<Self, TooManyPairs> {
-        let tiles = size.map(|pixels| pixels.div_ceil(convention.tile_size));
+        let tiles = convention.tiles(size);
         let mut sorted: Vec<Candidate<M>> = projections
             .par_iter()
             .enumerate()

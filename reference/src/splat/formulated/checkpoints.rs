@@ -42,7 +42,8 @@ pub fn checkpoints<S: Scalar + Lanes<Elem = S, Mask = bool>>(
     every: u32,
 ) -> CheckpointArrays<S> {
     let every = every.max(1);
-    let (side, row) = (view.lists.tile_size as usize, 1 + view.splats.channels);
+    let [across, down] = view.lists.tile_size.map(|side| side as usize);
+    let (area, row) = (across * down, 1 + view.splats.channels);
     let footprints = footprints(view);
     let mut out = CheckpointArrays { every, first: vec![0], states: Vec::new() };
     let mut count = 0;
@@ -52,13 +53,13 @@ pub fn checkpoints<S: Scalar + Lanes<Elem = S, Mask = bool>>(
         let more = ids.chunks(every as usize).map(|_| 1u32).sum::<u32>();
         count += more;
         out.first.push(count);
-        out.states.resize(start + more as usize * side * side * row, S::from_f64(0.0));
+        out.states.resize(start + more as usize * area * row, S::from_f64(0.0));
         let [x0, y0, w, h] = view.tile_rect(tile);
-        for place in (0..side * side).filter(|place| place % side < w && place / side < h) {
-            let at = [x0 + place % side, y0 + place / side];
+        for place in (0..area).filter(|place| place % across < w && place / across < h) {
+            let at = [x0 + place % across, y0 + place / across];
             let sample = at.map(|i| S::from_f64(view.sample(i)));
             pixel(view, &footprints, ids, sample, every as usize, |number, state| {
-                let at = start + (number * side * side + place) * row;
+                let at = start + (number * area + place) * row;
                 out.states[at..at + row].copy_from_slice(state);
             });
         }

@@ -32,7 +32,7 @@ pub struct Checkpoints<'a, S> {
     /// `[T+1]`: tile t has the checkpoints `first[t]..first[t + 1]`, one for each begun `every` entries
     /// of its list.
     pub first: &'a [u32],
-    /// `[checkpoints, tile_size, tile_size, 1 + D]`: transmittance and colour in front of the
+    /// `[checkpoints, tile height, tile width, 1 + D]`: transmittance and colour in front of the
     /// checkpoint's first entry. What stands outside the image, or behind a pixel's last contributor,
     /// is read by nobody.
     pub states: &'a [S],
@@ -272,13 +272,13 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
     pub(crate) fn noted(
         &self,
         [tile, number, place]: [usize; 3],
-        tile_size: u32,
+        [width, height]: [u32; 2],
         channels: usize,
     ) -> &'a [S] {
         let Some(Checkpoints { first, states, .. }) = self.checkpoints else {
             unreachable!("only a walk with checkpoints begins at one")
         };
-        let (area, row) = ((tile_size * tile_size) as usize, 1 + channels);
+        let (area, row) = ((width * height) as usize, 1 + channels);
         let at = ((first[tile] as usize + number) * area + place) * row;
         &states[at..at + row]
     }

@@ -224,7 +224,7 @@ fn what_cancels_structurally_has_a_floor() {
         };
         let lists = TileLists {
             tiles: [1, 1],
-            tile_size: 16,
+            tile_size: [16, 16],
             tile_offsets: vec![0, 1],
             flatten_ids: vec![0],
         };

@@ -43,7 +43,7 @@ fn valid() -> BackwardInputs {
     let raster = RasterInputs {
         width: 17,
         height: 2,
-        tile_size: 16,
+        tile_size: [16, 16],
         channels: 2,
         constants: RasterConstants {
             alpha_max: 0.99,
@@ -84,6 +84,23 @@ fn valid_inputs_pass() {
 }
 
 #[test]
+fn other_tiles_are_for_kernels_of_users() {
+    let mut inputs = valid();
+    inputs.raster.tile_size = [8, 12];
+    inputs.raster.tile_offsets = vec![0, 2, 4, 4];
+    assert_eq!(rasterize_backward(&inputs), Ok(()), "three tiles of 8x12 are as right as two");
+    let tensors = inputs.tensors().expect("the arrays fill their shapes");
+    let error = RASTERIZE_BACKWARD.check_built_in(&tensors).expect_err("ours have 16x16");
+    assert!(
+        error.to_string().contains("tile_size is 8: the kernels are written for 16"),
+        "{error}"
+    );
+    inputs.last_ids[7] = 2;
+    let error = rasterize_backward(&inputs).expect_err("the first tile's list ends at 2");
+    assert!(error.to_string().contains("last_ids of pixel (7, 0) is 2"), "{error}");
+}
+
+#[test]
 fn every_contradiction_names_its_field() {
     type Edit = fn(&mut BackwardInputs);
     let cases: &[(&str, Edit)] = &[
@@ -96,8 +113,8 @@ fn every_contradiction_names_its_field() {
             i.raster.height = 0;
             empty_images(i);
         }),
-        ("tile_size is 8", |i| i.raster.tile_size = 8),
-        ("tile_size is 0", |i| i.raster.tile_size = 0),
+        ("a tile is 0x16", |i| i.raster.tile_size = [0, 16]),
+        ("a tile is 16x0", |i| i.raster.tile_size = [16, 0]),
         ("channels is 0", |i| {
             i.raster.channels = 0;
             i.raster.colors.clear();

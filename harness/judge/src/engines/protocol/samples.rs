@@ -85,6 +85,7 @@ pub(crate) fn inputs(stage: Stage, n: usize) -> Tensors {
             ),
             Role::Read
             | Role::MayRead
+            | Role::BuiltIn(_)
             | Role::Write
             | Role::MayWrite
             | Role::Accumulate

@@ -120,11 +120,9 @@ fn small(n: usize) -> u32 {
 /// One more than the position of each tile's last contributor; where its list begins, for none.
 fn walk_ends(stage: &RasterStage) -> Vec<u32> {
     let raster = &stage.inputs.raster;
-    let ([across, _], side) = (raster.tiles(), raster.tile_size);
     let mut ends: Vec<u32> = raster.tile_offsets[..raster.tile_offsets.len() - 1].to_vec();
-    for (pixel, &last) in (0u32..).zip(&stage.inputs.last_ids) {
-        let (x, y) = (pixel % raster.width, pixel / raster.width);
-        let end = &mut ends[(y / side * across + x / side) as usize];
+    for (pixel, &last) in stage.inputs.last_ids.iter().enumerate() {
+        let end = &mut ends[raster.tile_of(pixel)];
         *end = (*end).max(last.wrapping_add(1).cast_unsigned());
     }
     ends

@@ -221,9 +221,9 @@ fn of_ends<'a>(
     let raster = &stage.inputs.raster;
     // The tile of a pixel and its place there.
     let place = move |pixel: u32| {
-        let ([across, _], side) = (raster.tiles(), raster.tile_size);
+        let [across, down] = raster.tile_size;
         let (x, y) = (pixel % raster.width, pixel / raster.width);
-        (y / side * across + x / side, y % side * side + x % side)
+        (raster.tile_of(pixel as usize), y % down * across + x % across)
     };
     let with_ends = move |end: &dyn Fn(u32, i32) -> i32| {
         let mut changed = stage.clone();

@@ -15,6 +15,7 @@
 //! | `mean2d_units` | `ndc`, `pixels` |
 //! | `conic_off_diagonal` | `half`, `full` |
 //! | `antialiased` | `false`, `true` |
+//! | `tile_size`, pixels | `16` for 16 x 16, `32x16` for a width of 32 and a height of 16 |
 //!
 //! `clamp_gradient` is about the clamp of alpha alone: of Inria's two gradients that are no
 //! derivatives, the other one has its own key, so that each can be changed without the other.
@@ -51,8 +52,11 @@ pub(crate) const KEYS: [&str; 19] = [
     "antialiased",
     "tile_size",
 ];
-/// The only tile side, pixels, that the kernels are written for.
-const TILE_SIZE: u32 = 16;
+/// The most pixels of a tile: a kernel has a thread for each, and a block has no more.
+const TILE_PIXELS: u32 = 1024;
+/// What a tile may be.
+const TILE_SIZES: &str = "expected a side such as 16, or a width and a height such as 32x16: each at least 1, and \
+                          no more than 1,024 pixels together, since a block has no more threads";
 
 /// The values of a field that has few, with their words.
 type Words<T, const N: usize> = [(&'static str, T); N];
@@ -79,8 +83,8 @@ const FLAGS: Words<bool, 2> = [("false", false), ("true", true)];
 pub(crate) enum Setting {
     /// A number.
     Number(f64),
-    /// `tile_size`.
-    Pixels(u32),
+    /// `tile_size`: a width and a height.
+    Pixels([u32; 2]),
     /// `antialiased`.
     Flag(bool),
     /// One of a field's words, numbers in parentheses included.
@@ -98,7 +102,8 @@ impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Number(x) => write!(f, "{x:?}"),
-            Self::Pixels(n) => write!(f, "{n}"),
+            Self::Pixels([across, down]) if across == down => write!(f, "{across}"),
+            Self::Pixels([across, down]) => write!(f, "{across}x{down}"),
             Self::Flag(flag) => write!(f, "{flag}"),
             Self::Word(word) => f.write_str(word),
         }
@@ -126,10 +131,7 @@ pub(in crate::splat) fn set(c: &mut Convention, key: &str, text: &str) -> Result
         "mean2d_units" => c.mean2d_units = word(key, text, &MEAN2D_UNITS)?,
         "conic_off_diagonal" => c.conic_off_diagonal = word(key, text, &OFF_DIAGONALS)?,
         "antialiased" => c.antialiased = word(key, text, &FLAGS)?,
-        "tile_size" => {
-            c.tile_size =
-                text.parse().map_err(|_| Problem::new(key, quoted(text), "expected 16"))?;
-        }
+        "tile_size" => c.tile_size = tile_size(text)?,
         _ => {
             let Some(field) = number(c, key) else {
                 return Err(Problem::new("the key", quoted(key), unknown_key_advice()));
@@ -172,6 +174,22 @@ fn word<T: Copy>(key: &str, text: &str, words: &[(&'static str, T)]) -> Result<T
         format!("expected {} or {last}", others.join(", "))
     };
     found.ok_or_else(|| Problem::new(key, quoted(text), advice()))
+}
+
+/// The tiles of a text such as `16` or `32x16`.
+fn tile_size(text: &str) -> Result<[u32; 2], Problem> {
+    let (across, down) = text.split_once('x').unwrap_or((text, text));
+    let wrong = |_| Problem::new("tile_size", quoted(text), TILE_SIZES);
+    Ok([across.parse().map_err(wrong)?, down.parse().map_err(wrong)?])
+}
+
+/// Whether a kernel can have tiles of this width and height, pixels.
+///
+/// # Errors
+/// What they may be.
+pub fn check_tile([across, down]: [u32; 2]) -> Result<(), &'static str> {
+    let fits = across.checked_mul(down).is_some_and(|all| (1..=TILE_PIXELS).contains(&all));
+    if fits { Ok(()) } else { Err(TILE_SIZES) }
 }
 
 /// The name and the numbers of a text such as `square(3.0, 0.1)`.
@@ -361,7 +379,7 @@ fn range(c: &Convention, key: &str) -> (bool, &'static str) {
         }
         "inverse_eps" => (not_negative(c.inverse_eps), "must be finite and not negative"),
         "w_eps" => (not_negative(c.w_eps), "must be finite and not negative"),
-        "tile_size" => (c.tile_size == TILE_SIZE, "only 16 is supported so far"),
+        "tile_size" => (check_tile(c.tile_size).is_ok(), TILE_SIZES),
         // Words are checked where they are read.
         _ => (true, ""),
     }

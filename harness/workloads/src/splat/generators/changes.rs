@@ -124,7 +124,7 @@ mod tests {
             inverse_eps: _,
             w_eps: _,
             antialiased: _,
-            // Only the convention's own renderer reads these two, and the kernels have one tile side.
+            // Only the convention's own renderer reads these two, and our kernels have one size of tiles.
             mean2d_units: _,
             conic_off_diagonal: _,
             tile_size: _,

@@ -175,9 +175,9 @@ impl RasterStage {
         }
         if judged.reads("checkpoints") {
             let CheckpointArrays { first, states, .. } = self.checkpoints();
-            let side = self.inputs.raster.tile_size as usize;
+            let area = self.inputs.raster.tile_size.iter().product::<u32>() as usize;
             let row = 1 + self.inputs.raster.channels as usize;
-            let shape = [states.len() / (side * side * row), side * side, row];
+            let shape = [states.len() / (area * row), area, row];
             all.array("checkpoint_offsets", &[first.len()], Data::U32(first.clone()))?;
             all.array("checkpoints", &shape, Data::F32(states.clone()))?;
         }

@@ -144,10 +144,10 @@ impl<'a, M: Model> TileState<'a, M> {
 
     #[cold]
     fn leave_out(&mut self, places: [u64; 4]) {
-        let (width, side) = (self.view.width as usize, self.view.lists.tile_size);
+        let (width, size) = (self.view.width as usize, self.view.lists.tile_size);
         self.kept = vec![PerPixel::all(1.0); self.blocks.len()];
         for pixel in self.tile.pixels(width) {
-            let place = pixel.place(side);
+            let place = pixel.place(size);
             if places.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1) {
                 self.kept[pixel.block][pixel.lane] = 0.0;
             }

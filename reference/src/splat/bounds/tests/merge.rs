@@ -86,7 +86,7 @@ fn terms_of_the_front() -> Vec<B> {
     };
     let lists = TileLists {
         tiles: [1, 1],
-        tile_size: 16,
+        tile_size: [16, 16],
         tile_offsets: vec![0, 0],
         flatten_ids: Vec::new(),
     };

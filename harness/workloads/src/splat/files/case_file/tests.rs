@@ -91,7 +91,7 @@ fn metadata_faults_are_named() {
     expect(key("alphamax", "0.9"), "the key is 'alphamax': remove it; a convention is changed by");
     expect(key("alpha_max", "high"), "alpha_max is 'high': expected a decimal");
     expect(key("alpha_max", "1"), "alpha_max is 1.0: must be between");
-    expect(key("tile_size", "8"), "tile_size is 8: only 16 is supported");
+    expect(key("tile_size", "64"), "tile_size is 64: expected a side such as 16");
     expect(
         key("clamp_gradient", "none"),
         "clamp_gradient is 'none': expected inria, exact or clamped",

@@ -14,7 +14,7 @@ fn other(key: &str, profile: &Convention) -> &'static str {
         "mean2d_units" => pick("pixels", "ndc"),
         "conic_off_diagonal" => pick("full", "half"),
         "antialiased" => "true",
-        "tile_size" => "8",
+        "tile_size" => "32x12",
         _ => "0x3e800000",
     }
 }
@@ -84,7 +84,12 @@ fn texts_that_are_no_values_are_named() {
     assert_eq!(message("antialiased", "1"), "antialiased is '1': expected false or true");
     assert_eq!(message("stop_rule", "<"), "stop_rule is '<': expected less or less-or-equal");
     assert_eq!(message("mean2d_units", ""), "mean2d_units is '': expected ndc or pixels");
-    assert_eq!(message("tile_size", "-1"), "tile_size is '-1': expected 16");
+    for text in ["-1", "", "x", "16x", "8x8x8", "8.5", "5000000000"] {
+        assert!(
+            message("tile_size", text)
+                .starts_with(&format!("tile_size is '{text}': expected a side"))
+        );
+    }
     for text in ["square", "square(3)", "square(3,0.1", "per-axis(x)", "per-axis(1, 2)", "round(1)"]
     {
         let expected = "expected square(SIGMAS, ROOT_FLOOR) or per-axis(MAX_SIGMAS)";
@@ -127,7 +132,10 @@ fn ranges_are_checked() {
         ("fov_clamp", "about-principal-point(nan)"),
         ("w_eps", "-1"),
         ("inverse_eps", "inf"),
-        ("tile_size", "8"),
+        ("tile_size", "0"),
+        ("tile_size", "16x0"),
+        ("tile_size", "33x32"),
+        ("tile_size", "65536x65536"),
     ] {
         let mut convention = Convention::gsplat();
         set(&mut convention, key, text).unwrap();

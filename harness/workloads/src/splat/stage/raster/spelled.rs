@@ -34,8 +34,8 @@ impl RasterStage {
     fn pairs(&self) -> Vec<Pair<f32>> {
         let raster = &self.inputs.raster;
         let lists = raster.tile_offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
-        let side = raster.tile_size as usize;
-        let listed = lists.sum::<usize>() * side * side;
+        let area: u32 = raster.tile_size.iter().product();
+        let listed = lists.sum::<usize>() * area as usize;
         let step = listed.div_ceil(PAIRS).max(1);
         (0..listed).step_by(step).filter_map(|number| self.listed_pair(number)).collect()
     }
@@ -43,12 +43,12 @@ impl RasterStage {
     /// A pair of an entry of the lists and a place of its tile, if it lies in the image and contributes.
     fn listed_pair(&self, number: usize) -> Option<Pair<f32>> {
         let raster = &self.inputs.raster;
-        let side = raster.tile_size as usize;
-        let (entry, place) = (number / (side * side), number % (side * side));
+        let [width, height] = raster.tile_size.map(|side| side as usize);
+        let (entry, place) = (number / (width * height), number % (width * height));
         let tile = raster.tile_offsets.partition_point(|&end| end as usize <= entry) - 1;
         let across = raster.tiles()[0] as usize;
-        let x = side * (tile % across) + place % side;
-        let y = side * (tile / across) + place / side;
+        let x = width * (tile % across) + place % width;
+        let y = height * (tile / across) + place / width;
         if x >= raster.width as usize || y >= raster.height as usize {
             return None;
         }

@@ -38,7 +38,7 @@ fn header(case: &Case) -> Vec<String> {
     lines.push(format!("convention = \"{}\"", case.convention.profile.name()));
     for (key, setting) in overrides::differing(&case.convention) {
         lines.push(match setting {
-            Setting::Word(word) => format!("{key} = \"{word}\""),
+            Setting::Word(_) | Setting::Pixels(_) => format!("{key} = \"{setting}\""),
             _ => format!("{key} = {setting}"),
         });
     }
