@@ -5,10 +5,7 @@
 //! download with all observers on. Of the small case nine tenths of the pairs are active, a hard
 //! one, or a fifth, as in the study.
 //!
-//! Quiet, one core of an AMD EPYC with AVX-512, upload and download included: atomic 10.7 ms, sw-b
-//! 15.9 ms, sw-s 38.5 ms in lockstep, looking for races 12.8, 19.9 and 43.9 ms; the hard small case
-//! 0.77, 1.41 and 4.54 ms. Cases per second on two cores, a fifth active: 2,100, 1,350 and 960;
-//! nine tenths: 1,510, 1,010 and 330. Parsing 18.6 ms.
+//! What came out stands in docs/src/internals/performance.md.
 
 #[path = "../../reference/benches/floor/mod.rs"]
 mod floor;

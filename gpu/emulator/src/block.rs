@@ -111,20 +111,23 @@ impl Block {
     /// Every lane that has not exited is in exactly one fragment of its warp: the emulator's own
     /// invariant, whatever the kernel does.
     pub(super) fn check(&self) -> Result<(), Defect> {
-        for warp in &self.warps {
-            let all = warp.fragments.iter().fold(0, |all, f| all | f.lanes);
-            let count: u32 = warp.fragments.iter().map(|f| f.lanes.count_ones()).sum();
-            if all != warp.live() || count != all.count_ones() {
-                return Err(Defect(format!(
-                    "block {}, warp {}: live lanes {:#010x} in fragments {:?}",
-                    self.linear,
-                    warp.index,
-                    warp.live(),
-                    warp.fragments
-                )));
-            }
+        self.warps.iter().try_for_each(|warp| self.check_warp(warp))
+    }
+
+    /// The same of one warp of the block.
+    pub(super) fn check_warp(&self, warp: &Warp) -> Result<(), Defect> {
+        let all = warp.fragments.iter().fold(0, |all, f| all | f.lanes);
+        let count: u32 = warp.fragments.iter().map(|f| f.lanes.count_ones()).sum();
+        if all == warp.live() && count == all.count_ones() {
+            return Ok(());
         }
-        Ok(())
+        Err(Defect(format!(
+            "block {}, warp {}: live lanes {:#010x} in fragments {:?}",
+            self.linear,
+            warp.index,
+            warp.live(),
+            warp.fragments
+        )))
     }
 
     /// The latest shuffle of a warp, or else of another one, that read lanes which do not take part.

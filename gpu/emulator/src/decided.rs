@@ -25,10 +25,39 @@ pub(super) enum Source<'s> {
     Recorded(std::slice::Iter<'s, Decision>),
 }
 
+/// A block that has begun, and its fragments that could go on.
+struct Resident {
+    block: Block,
+    ready: Vec<Candidate>,
+}
+
+impl Resident {
+    /// Finds out who could go on. Only what the block does itself changes that.
+    fn look(&mut self, machine: &mut Machine<'_>) -> Result<(), RunError> {
+        self.collect();
+        if self.ready.is_empty() {
+            machine.release(&mut self.block)?;
+            self.collect();
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self) {
+        self.ready.clear();
+        let block = self.block.linear;
+        for warp in &self.block.warps {
+            for fragment in warp.fragments.iter().filter(|f| f.state == State::Ready) {
+                let warp = u32::from(warp.index);
+                self.ready.push(Candidate { block, warp, lanes: fragment.lanes });
+            }
+        }
+    }
+}
+
 /// The blocks of a launch.
 struct Blocks<F> {
     fresh: F,
-    resident: BTreeMap<u32, Block>,
+    resident: BTreeMap<u32, Resident>,
     /// Blocks that have finished, for their room.
     idle: Vec<Block>,
     /// Those that have not begun, descending.
@@ -39,24 +68,41 @@ struct Blocks<F> {
 
 impl<F: Fn() -> Block> Blocks<F> {
     /// Begins the block at `place` of those that wait.
-    fn begin(&mut self, place: usize, machine: &Machine<'_>) {
+    fn begin(&mut self, place: usize, machine: &mut Machine<'_>) -> Result<(), RunError> {
         let linear = self.waiting.remove(place);
         let mut block = self.idle.pop().unwrap_or_else(&self.fresh);
         machine.start(&mut block, linear);
-        self.resident.insert(linear, block);
+        let mut resident = Resident { block, ready: Vec::new() };
+        resident.look(machine)?;
+        self.resident.insert(linear, resident);
+        Ok(())
+    }
+
+    /// How many fragments could go on.
+    fn ready(&self) -> usize {
+        self.resident.values().map(|resident| resident.ready.len()).sum()
+    }
+
+    /// The fragment of that index among them, by block, warp and fragment.
+    fn candidate(&self, mut index: usize) -> Option<Candidate> {
+        for Resident { ready, .. } in self.resident.values() {
+            match ready.get(index) {
+                Some(candidate) => return Some(*candidate),
+                None => index -= ready.len(),
+            }
+        }
+        None
     }
 
     /// Whether one more block may be resident.
     fn has_room(&self) -> bool {
-        let bytes = self.resident.values().next().map_or(0, Block::bytes);
+        let bytes = self.resident.values().next().map_or(0, |first| first.block.bytes());
         self.resident.len() < RESIDENT || self.resident.len() < MOST_BYTES / bytes.max(1)
     }
 
     /// Makes room if all threads of a block have exited.
     fn end(&mut self, linear: u32) {
-        if self.resident.get(&linear).is_some_and(Block::finished)
-            && let Some(mut block) = self.resident.remove(&linear)
-        {
+        if let Some(Resident { mut block, .. }) = self.resident.remove(&linear) {
             self.late.push(std::mem::take(&mut block.delayed));
             self.idle.push(block);
         }
@@ -69,7 +115,7 @@ impl<F: Fn() -> Block> Blocks<F> {
         for late in &mut self.late {
             late.drain(&mut Memories { shared: &mut shared, global: machine.memory });
         }
-        for block in self.resident.values_mut() {
+        for Resident { block, .. } in self.resident.values_mut() {
             block.drain(machine.memory);
             machine.lockstep(block)?;
         }
@@ -98,50 +144,38 @@ pub(super) fn decided(
         waiting: (0..machine.blocks()).rev().collect(),
         late: Vec::new(),
     };
-    let mut candidates = Vec::new();
     loop {
         if let Source::Seeded(scheduler) = &mut source {
             while blocks.resident.len() < RESIDENT && !blocks.waiting.is_empty() {
-                blocks.begin(scheduler.choose_block(blocks.waiting.len()), machine);
-            }
-        }
-        candidates.clear();
-        for (&linear, block) in &mut blocks.resident {
-            if !collect(&mut candidates, linear, block) {
-                machine.release(block)?;
-                collect(&mut candidates, linear, block);
+                blocks.begin(scheduler.choose_block(blocks.waiting.len()), machine)?;
             }
         }
         let decision = match &mut source {
-            Source::Seeded(_) if candidates.is_empty() => None,
-            Source::Seeded(scheduler) => Some(scheduler.decide(&candidates)),
+            Source::Seeded(scheduler) => {
+                scheduler.decide(blocks.ready(), |index| blocks.candidate(index))
+            }
             Source::Recorded(decisions) => decisions.next().copied(),
         };
         let Some(decision) = decision else { return blocks.finish(machine) };
         if let Ok(place) = blocks.waiting.binary_search_by(|b| decision.block.cmp(b))
             && blocks.has_room()
         {
-            blocks.begin(place, machine);
+            blocks.begin(place, machine)?;
         }
-        if let Some(block) = blocks.resident.get_mut(&decision.block) {
+        if let Some(resident) = blocks.resident.get_mut(&decision.block) {
             trace.push(decision);
-            obey(machine, block, decision)?;
-            block.check()?;
-            blocks.end(decision.block);
+            obey(machine, &mut resident.block, decision)?;
+            let block = &resident.block;
+            if let Some(warp) = block.warps.get(decision.warp as usize) {
+                block.check_warp(warp)?;
+            }
+            if block.finished() {
+                blocks.end(decision.block);
+            } else {
+                resident.look(machine)?;
+            }
         }
     }
-}
-
-/// Adds the ready fragments of a block; false if there are none.
-fn collect(candidates: &mut Vec<Candidate>, linear: u32, block: &Block) -> bool {
-    let before = candidates.len();
-    for warp in &block.warps {
-        for fragment in warp.fragments.iter().filter(|f| f.state == State::Ready) {
-            let warp = u32::from(warp.index);
-            candidates.push(Candidate { block: linear, warp, lanes: fragment.lanes });
-        }
-    }
-    candidates.len() > before
 }
 
 /// Runs what a decision names, if it is there and ready.

@@ -147,17 +147,22 @@ impl Scheduler {
         u32::try_from(1 + self.below(1 << bits)).unwrap_or(1)
     }
 
-    /// The next decision; `candidates` is not empty.
-    pub(super) fn decide(&mut self, candidates: &[Candidate]) -> Decision {
+    /// The next decision, for one of so many candidates by its index; `None` without any.
+    pub(super) fn decide(
+        &mut self,
+        candidates: usize,
+        candidate: impl FnOnce(usize) -> Option<Candidate>,
+    ) -> Option<Decision> {
+        let last = candidates.checked_sub(1)?;
         if self.adversarial {
             self.change_habit();
         }
         let index = match self.habit {
             Habit::First => 0,
-            Habit::Last => candidates.len() - 1,
-            Habit::Wander | Habit::Shatter | Habit::Shuffle => self.below(candidates.len()),
+            Habit::Last => last,
+            Habit::Wander | Habit::Shatter | Habit::Shuffle => self.below(candidates),
         };
-        let chosen = candidates[index];
+        let chosen = candidate(index)?;
         let instructions = match self.habit {
             Habit::First | Habit::Last => self.short(4096),
             Habit::Wander => self.short(256),
@@ -177,7 +182,8 @@ impl Scheduler {
         // A fragment that is not parted may take in others that stand beside it.
         let merge = merge && lanes == chosen.lanes;
         let memory = if self.wild { high(self.next()).max(1) } else { 0 };
-        Decision { block: chosen.block, warp: chosen.warp, lanes, instructions, merge, memory }
+        let Candidate { block, warp, .. } = chosen;
+        Some(Decision { block, warp, lanes, instructions, merge, memory })
     }
 
     /// Which of the blocks that wait begins; they are in descending order, `waiting` is not 0.
