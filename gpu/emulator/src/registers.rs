@@ -85,9 +85,9 @@ impl File<u64> {
             (d.values, d.poison) = (*values, poisoned);
             return;
         }
-        for lane in 0..LANES {
-            let mask = i64::from(on.mask[lane].cast_signed()).cast_unsigned();
-            d.values[lane] = values[lane] & mask | d.values[lane] & !mask;
+        for ((d, &value), mask) in d.values.iter_mut().zip(values).zip(&on.mask) {
+            let mask = i64::from(mask.cast_signed()).cast_unsigned();
+            *d = value & mask | *d & !mask;
         }
         d.poison = d.poison & !on.bits | poisoned & on.bits;
     }
