@@ -23,7 +23,7 @@ const CRATES: [&str; 6] = [
 const CIRCLE: usize = 6;
 
 /// The most circles of all crates together: who breaks one lowers it.
-const CIRCLES: usize = 13;
+const CIRCLES: usize = 10;
 
 /// A module of a crate, by its path; the crate itself has none.
 type Module = Vec<String>;

@@ -17,6 +17,7 @@ mod adapter;
 mod clock;
 mod device;
 mod foreign;
+mod foreign_kernels;
 mod guard;
 mod job;
 mod loop_limit;
@@ -54,7 +55,7 @@ pub struct WgpuEngine {
     info: DeviceInfo,
     kernels: Kernels,
     arenas: Arenas,
-    foreign: foreign::ForeignKernels,
+    foreign: foreign_kernels::ForeignKernels,
     /// Where the driver leaves loops.
     guard: Option<Guard>,
     /// Where a call is cut, see [`SUBMISSION_BYTES`].
@@ -102,7 +103,7 @@ impl WgpuEngine {
             };
             tracing::debug!(?info, "opened");
             let submission_bytes = SUBMISSION_BYTES;
-            let foreign = foreign::ForeignKernels::default();
+            let foreign = foreign_kernels::ForeignKernels::default();
             let gpu = opened.gpu;
             Ok(Self { gpu, info, kernels, arenas, foreign, guard, submission_bytes })
         })

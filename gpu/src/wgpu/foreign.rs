@@ -7,13 +7,14 @@ use wgpu::util::{BufferInitDescriptor, DeviceExt as _};
 use wgpu::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayout, BindGroupLayoutDescriptor,
     BindGroupLayoutEntry, BindingType, Buffer, BufferBindingType, BufferDescriptor, BufferUsages,
-    CommandEncoder, CommandEncoderDescriptor, ComputePassDescriptor, ComputePipeline,
-    ComputePipelineDescriptor, MapMode, PipelineCompilationOptions, PipelineLayoutDescriptor,
-    ShaderModuleDescriptor, ShaderSource, ShaderStages,
+    CommandEncoder, CommandEncoderDescriptor, ComputePassDescriptor, ComputePipelineDescriptor,
+    MapMode, PipelineCompilationOptions, PipelineLayoutDescriptor, ShaderModuleDescriptor,
+    ShaderSource, ShaderStages,
 };
 
 use super::WgpuEngine;
 use super::device::Gpu;
+use super::foreign_kernels::Compiled;
 use super::guard::left;
 use crate::engine::{EngineError, LoopLimit, no_panic};
 use crate::wgsl::guard::WORDS;
@@ -26,21 +27,6 @@ const COUNTED: u32 = 2;
 
 /// The name of all that is made here, for the driver's messages.
 const LABEL: Option<&str> = Some("foreign");
-
-/// A pipeline and the layouts of its groups, the first ones without bindings where a program skips them.
-#[derive(Debug)]
-struct Compiled {
-    pipeline: ComputePipeline,
-    groups: Vec<BindGroupLayout>,
-    /// Group and binding of the loop guard, where there is one.
-    guard: Option<(u32, u32)>,
-}
-
-/// What was compiled of a program, by entry point and constants.
-#[derive(Debug, Default)]
-pub(super) struct ForeignKernels {
-    compiled: BTreeMap<(String, String), Rc<Compiled>>,
-}
 
 impl WgpuEngine {
     /// Runs the dispatches of a program; the buffers that were asked for. One engine runs one program.

@@ -14,9 +14,10 @@ pub use expectation::{
 
 use crate::verdict::{Sight, Tally};
 pub(crate) use expectation::Element;
+use expectation::number;
 use splatcheck_gpu::engine::POISON;
 use splatcheck_gpu::stage::{Sizes, StageSpec};
-use splatcheck_gpu::{Data, DeviceInfo, Setting, TensorError, Tensors};
+use splatcheck_gpu::{DeviceInfo, Setting, TensorError, Tensors};
 use splatcheck_reference::arithmetic::ElementBound;
 #[cfg(doc)]
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
@@ -248,15 +249,6 @@ pub(crate) fn walk<'e>(
         }
     }
     Ok(())
-}
-
-/// An element as a number: every f32 and every 32-bit integer is an f64.
-fn number(data: &Data, place: usize) -> f64 {
-    match data {
-        Data::F32(values) => f64::from(values[place]),
-        Data::I32(values) => f64::from(values[place]),
-        Data::U32(values) => f64::from(values[place]),
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use super::super::lanes::{Bits, LANES};
 use super::number::{UNIT, depends};
 use super::spare;
 use super::table::{Function, doubts, partials};
-use super::tape::{Makers, Parents, Row, Rule, Tape, name};
+use super::tape::rows::{Parents, Row};
+use super::tape::{Makers, Rule, Tape, name};
 
 /// A use of a number: the operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

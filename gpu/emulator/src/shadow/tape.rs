@@ -8,7 +8,7 @@
 //! node by node, the rest once for all of them. Mostly the parents are nodes in a row too.
 
 mod makers;
-mod rows;
+pub(super) mod rows;
 
 use super::super::lanes::{Bits, LANES};
 use super::number::{CONSTANT, Shadow, UNRECORDED, depends};
@@ -16,7 +16,6 @@ use super::registers::Lanes;
 use super::spare;
 use super::table::Function;
 pub(super) use makers::{Makers, Making};
-pub(super) use rows::{Parents, Row};
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

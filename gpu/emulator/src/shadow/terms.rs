@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::super::lanes::LANES;
 use super::number::depends;
 use super::table::Function;
-use super::tape::{Makers, Row, Rule, Tape, name};
+use super::tape::rows::Row;
+use super::tape::{Makers, Rule, Tape, name};
 
 /// A term of a sum.
 #[derive(Clone, Copy, Debug)]

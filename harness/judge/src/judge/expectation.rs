@@ -254,7 +254,7 @@ pub struct RowPresence {
 impl RowPresence {
     /// The bound of the other numbers of an undecided row that the kernel left out.
     pub(super) fn of_left_out(&self, row: usize, columns: &[&Data]) -> Option<Bound> {
-        let left_out = self.undecided[row] && super::number(columns[self.decided_by], row) == 0.0;
+        let left_out = self.undecided[row] && number(columns[self.decided_by], row) == 0.0;
         left_out.then_some(match self.left_out {
             LeftOut::Zeros => (0.0, 0.0),
             LeftOut::Anything => (0.0, f64::INFINITY),
@@ -455,4 +455,13 @@ impl Element<'_> {
 #[expect(clippy::cast_precision_loss, reason = "integers of 32 bits are exact")]
 pub(super) fn to_f64(integer: i64) -> f64 {
     integer as f64
+}
+
+/// An element as a number: every f32 and every 32-bit integer is an f64.
+pub(super) fn number(data: &Data, place: usize) -> f64 {
+    match data {
+        Data::F32(values) => f64::from(values[place]),
+        Data::I32(values) => f64::from(values[place]),
+        Data::U32(values) => f64::from(values[place]),
+    }
 }

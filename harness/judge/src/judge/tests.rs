@@ -1,7 +1,7 @@
 use super::*;
 use crate::verdict::Verdict;
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
-use splatcheck_gpu::{EngineKind, FloatAtomics, Reduction, Tensor};
+use splatcheck_gpu::{Data, EngineKind, FloatAtomics, Reduction, Tensor};
 use splatcheck_reference::arithmetic::{ElementBound, Model, Wgsl as WgslModel};
 use std::collections::BTreeSet;
 
