@@ -108,7 +108,7 @@ pub(super) struct Registers {
 impl Registers {
     /// About how many bytes they take, what is beside them included.
     pub(super) fn bytes(&self) -> usize {
-        let own = LANES * (4 * self.words.slots.len() + 8 * self.b64.slots.len());
+        let own = size_of_val(&self.words.slots[..]) + size_of_val(&self.b64.slots[..]);
         if self.beside.is_some() { 4 * own } else { own }
     }
 
