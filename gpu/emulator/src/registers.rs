@@ -1,56 +1,56 @@
-//! The registers of a warp, one array of 32 lanes per slot, with the lanes that are poison.
+//! The registers of a warp, one array of 32 lanes per slot, each with the lanes that are poison.
 
 use super::ir::{Kernel, Predicate, Slot};
 use super::lanes::{Active, LANES};
 use super::shadow::registers::Beside;
 
-/// What a slot holds: of each lane a value, where they lie in as few lines of the cache as they can.
+/// A value of each lane, where they lie in as few lines of the cache as they can.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Lanes<T> {
-    values: [T; LANES],
-    /// Lanes whose value was never written, or was computed from such a value.
-    poison: u32,
-}
+struct Lanes<T>([T; LANES]);
 
 /// Values of one width: registers, then constants.
 #[derive(Debug)]
 pub(super) struct File<T> {
-    slots: Vec<Lanes<T>>,
+    values: Vec<Lanes<T>>,
+    /// Lanes whose value was never written, or was computed from such a value. Apart from the values: each
+    /// block sets all of them.
+    poison: Vec<u32>,
     registers: usize,
 }
 
 impl<T: Copy + Default> File<T> {
     fn new(registers: Slot, constants: &[T]) -> Self {
         let registers = usize::from(registers);
-        let unwritten = Lanes { values: [T::default(); LANES], poison: u32::MAX };
-        let mut slots = Vec::with_capacity(registers + constants.len());
-        slots.resize(registers, unwritten);
-        slots.extend(constants.iter().map(|&c| Lanes { values: [c; LANES], poison: 0 }));
-        Self { slots, registers }
+        let mut values = Vec::with_capacity(registers + constants.len());
+        values.resize(registers, Lanes([T::default(); LANES]));
+        values.extend(constants.iter().map(|&c| Lanes([c; LANES])));
+        let mut poison = vec![0; values.len()];
+        poison[..registers].fill(u32::MAX);
+        Self { values, poison, registers }
     }
 
     fn reset(&mut self) {
-        self.slots[..self.registers].iter_mut().for_each(|slot| slot.poison = u32::MAX);
+        self.poison[..self.registers].fill(u32::MAX);
     }
 
     /// The values of a slot.
     #[inline(always)]
     pub(super) fn get(&self, slot: Slot) -> &[T; LANES] {
-        &self.slots[usize::from(slot)].values
+        &self.values[usize::from(slot)].0
     }
 
     /// The poisoned lanes of a slot.
     #[inline(always)]
     pub(super) fn poison(&self, slot: Slot) -> u32 {
-        self.slots[usize::from(slot)].poison
+        self.poison[usize::from(slot)]
     }
 
     /// Sets one lane.
     #[inline(always)]
     pub(super) fn set_lane(&mut self, slot: Slot, lane: usize, value: T, poisoned: bool) {
-        let Lanes { values, poison } = &mut self.slots[usize::from(slot)];
-        values[lane] = value;
+        self.values[usize::from(slot)].0[lane] = value;
+        let poison = &mut self.poison[usize::from(slot)];
         *poison = *poison & !(1 << lane) | u32::from(poisoned) << lane;
     }
 
@@ -58,7 +58,13 @@ impl<T: Copy + Default> File<T> {
     #[inline(always)]
     pub(super) fn constant(&self, slot: Slot) -> Option<T> {
         let slot = usize::from(slot);
-        if slot < self.registers { None } else { self.slots.get(slot).map(|lanes| lanes.values[0]) }
+        if slot < self.registers { None } else { self.values.get(slot).map(|lanes| lanes.0[0]) }
+    }
+
+    #[inline(always)]
+    fn set_poison(&mut self, slot: Slot, active: u32, poisoned: u32) {
+        let poison = &mut self.poison[usize::from(slot)];
+        *poison = *poison & !active | poisoned & active;
     }
 }
 
@@ -66,13 +72,14 @@ impl File<u32> {
     /// Sets the active lanes.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u32; LANES], poisoned: u32) {
-        let d = &mut self.slots[usize::from(slot)];
+        let d = &mut self.values[usize::from(slot)].0;
         if on.bits == u32::MAX {
-            (d.values, d.poison) = (*values, poisoned);
+            *d = *values;
+            self.poison[usize::from(slot)] = poisoned;
             return;
         }
-        on.put(&mut d.values, values);
-        d.poison = d.poison & !on.bits | poisoned & on.bits;
+        on.put(d, values);
+        self.set_poison(slot, on.bits, poisoned);
     }
 }
 
@@ -80,16 +87,17 @@ impl File<u64> {
     /// Sets the active lanes.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u64; LANES], poisoned: u32) {
-        let d = &mut self.slots[usize::from(slot)];
+        let d = &mut self.values[usize::from(slot)].0;
         if on.bits == u32::MAX {
-            (d.values, d.poison) = (*values, poisoned);
+            *d = *values;
+            self.poison[usize::from(slot)] = poisoned;
             return;
         }
-        for ((d, &value), mask) in d.values.iter_mut().zip(values).zip(&on.mask) {
+        for ((d, &value), mask) in d.iter_mut().zip(values).zip(&on.mask) {
             let mask = i64::from(mask.cast_signed()).cast_unsigned();
             *d = value & mask | *d & !mask;
         }
-        d.poison = d.poison & !on.bits | poisoned & on.bits;
+        self.set_poison(slot, on.bits, poisoned);
     }
 }
 
@@ -108,7 +116,7 @@ pub(super) struct Registers {
 impl Registers {
     /// About how many bytes they take, what is beside them included.
     pub(super) fn bytes(&self) -> usize {
-        let own = size_of_val(&self.words.slots[..]) + size_of_val(&self.b64.slots[..]);
+        let own = size_of_val(&self.words.values[..]) + size_of_val(&self.b64.values[..]);
         if self.beside.is_some() { 4 * own } else { own }
     }
 
