@@ -5,7 +5,7 @@
 //! download with all observers on. Of the small case nine tenths of the pairs are active, a hard
 //! one, or a fifth, as in the study.
 //!
-//! What came out stands in docs/src/internals/performance.md.
+//! What the three kernels took stands in docs/src/internals/performance.md.
 
 #[path = "../../reference/benches/floor/mod.rs"]
 mod floor;

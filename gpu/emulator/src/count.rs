@@ -63,8 +63,8 @@ pub struct Atomics {
 pub(super) struct Counters {
     /// Per instruction of the kernel.
     executed: Vec<Executed>,
-    /// Of instructions that were executed together: what each of them adds to the one before it. Modulo 2^64,
-    /// since their end takes away again.
+    /// Of instructions that were executed together: what each of them adds to the one before it. Their end
+    /// takes away again.
     together: Vec<Executed>,
     /// Per atomic instruction and number of lanes.
     lanes: Vec<[u64; LANES + 1]>,
@@ -98,22 +98,16 @@ impl Counters {
 
     #[inline(always)]
     pub(super) fn instruction(&mut self, pc: u32, lanes: u32) {
-        let executed = &mut self.executed[pc as usize];
-        executed.warps += 1;
-        executed.lanes += u64::from(lanes.count_ones());
+        self.executed[pc as usize].add(Executed::once(lanes));
         self.total += 1;
     }
 
     /// So many instructions from `pc` on, each by the same lanes.
     #[inline(always)]
     pub(super) fn together(&mut self, pc: u32, instructions: u32, lanes: u32) {
-        let lanes = u64::from(lanes.count_ones());
-        let first = &mut self.together[pc as usize];
-        first.warps = first.warps.wrapping_add(1);
-        first.lanes = first.lanes.wrapping_add(lanes);
-        let behind = &mut self.together[(pc + instructions) as usize];
-        behind.warps = behind.warps.wrapping_sub(1);
-        behind.lanes = behind.lanes.wrapping_sub(lanes);
+        let once = Executed::once(lanes);
+        self.together[pc as usize].add(once);
+        self.together[(pc + instructions) as usize].add(once.negated());
         self.total += u64::from(instructions);
     }
 
@@ -121,10 +115,8 @@ impl Counters {
     fn settle(&mut self) {
         let mut sum = Executed::default();
         for (executed, change) in self.executed.iter_mut().zip(&self.together) {
-            sum.warps = sum.warps.wrapping_add(change.warps);
-            sum.lanes = sum.lanes.wrapping_add(change.lanes);
-            executed.warps += sum.warps;
-            executed.lanes += sum.lanes;
+            sum.add(*change);
+            executed.add(sum);
         }
     }
 
@@ -144,9 +136,7 @@ impl Counters {
             ..Report::default()
         };
         for (instruction, executed) in kernel.code.iter().zip(&self.executed) {
-            let class = report.instructions.entry(instruction.class).or_default();
-            class.warps += executed.warps;
-            class.lanes += executed.lanes;
+            report.instructions.entry(instruction.class).or_default().add(*executed);
         }
         report.instructions.retain(|_, executed| executed.warps > 0);
         let atomics = kernel.code.iter().filter_map(|instruction| instruction.op.atomic());

@@ -16,6 +16,27 @@ pub struct Executed {
     pub lanes: u64,
 }
 
+impl Executed {
+    /// By one warp, or part of one: by these lanes.
+    #[inline(always)]
+    pub(super) fn once(lanes: u32) -> Self {
+        Self { warps: 1, lanes: u64::from(lanes.count_ones()) }
+    }
+
+    /// Modulo 2^64: what ends takes away again what began.
+    #[inline(always)]
+    pub(super) fn add(&mut self, Self { warps, lanes }: Self) {
+        self.warps = self.warps.wrapping_add(warps);
+        self.lanes = self.lanes.wrapping_add(lanes);
+    }
+
+    /// What takes it away again.
+    #[inline(always)]
+    pub(super) fn negated(self) -> Self {
+        Self { warps: self.warps.wrapping_neg(), lanes: self.lanes.wrapping_neg() }
+    }
+}
+
 /// On how many lanes a predicate was true and on how many it was false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Outcomes {
@@ -93,8 +114,7 @@ impl KernelCoverage {
             return Err(OtherKernel { mine, theirs });
         }
         for (mine, theirs) in self.instructions.iter_mut().zip(&other.instructions) {
-            mine.executed.warps += theirs.executed.warps;
-            mine.executed.lanes += theirs.executed.lanes;
+            mine.executed.add(theirs.executed);
             for (mine, theirs) in
                 [(&mut mine.guard, theirs.guard), (&mut mine.predicate, theirs.predicate)]
             {

@@ -68,14 +68,13 @@ struct Blocks<F> {
 
 impl<F: Fn() -> Block> Blocks<F> {
     /// Begins the block at `place` of those that wait.
-    fn begin(&mut self, place: usize, machine: &mut Machine<'_>) -> Result<(), RunError> {
+    fn begin(&mut self, place: usize, machine: &Machine<'_>) {
         let linear = self.waiting.remove(place);
         let mut block = self.idle.pop().unwrap_or_else(&self.fresh);
         machine.start(&mut block, linear);
         let mut resident = Resident { block, ready: Vec::new() };
-        resident.look(machine)?;
+        resident.collect();
         self.resident.insert(linear, resident);
-        Ok(())
     }
 
     /// How many fragments could go on.
@@ -147,7 +146,7 @@ pub(super) fn decided(
     loop {
         if let Source::Seeded(scheduler) = &mut source {
             while blocks.resident.len() < RESIDENT && !blocks.waiting.is_empty() {
-                blocks.begin(scheduler.choose_block(blocks.waiting.len()), machine)?;
+                blocks.begin(scheduler.choose_block(blocks.waiting.len()), machine);
             }
         }
         let decision = match &mut source {
@@ -160,7 +159,7 @@ pub(super) fn decided(
         if let Ok(place) = blocks.waiting.binary_search_by(|b| decision.block.cmp(b))
             && blocks.has_room()
         {
-            blocks.begin(place, machine)?;
+            blocks.begin(place, machine);
         }
         if let Some(resident) = blocks.resident.get_mut(&decision.block) {
             trace.push(decision);
