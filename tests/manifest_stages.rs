@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use splatcheck_tests::{Said, again, has_engine, own_kernel as kernel, path, say};
+use splatcheck_tests::{
+    Said, again, changed_manifest, has_engine, own_kernel as kernel, path, say,
+};
 
 /// A stage's kernel, and what its report says.
 struct Stage {
@@ -160,9 +162,7 @@ fn what_a_stage_has_not_is_refused_with_its_line() {
     let here = folder.path();
     let case = path("corpora/splat/tile-corner.toml");
     let refused = |(name, old, new): (&str, &str, &str), more: &[&str], expected: &str| {
-        let text = fs::read_to_string(kernel(&format!("{name}.toml"))).expect("readable");
-        assert!(text.contains(old), "{name} has {old}");
-        fs::write(here.join("m.toml"), text.replacen(old, new, 1)).expect("written");
+        changed_manifest(here, &format!("{name}.toml"), &[[old, new]]);
         let program = name.trim_end_matches("_backward");
         let said = judged(here, (program, "m.toml"), &[&["--case", &case], more].concat());
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{new}: {said:?}");

@@ -3,18 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use splatcheck_tests::{Said, again, path, say};
+use splatcheck_tests::{Said, again, changed_manifest, path, say};
 
 use crate::manifest::kernel;
 
 /// Says a manifest of the kernels with these changes, and runs `ptx` or `wgsl` with it.
 fn judged(folder: &Path, file: &str, program: &str, changes: &[[&str; 2]], more: &[&str]) -> Said {
-    let mut text = fs::read_to_string(kernel(file)).expect("readable");
-    for [old, new] in changes {
-        assert!(text.contains(old), "{old} is in {file}");
-        text = text.replace(old, new);
-    }
-    fs::write(folder.join("m.toml"), text).expect("written");
+    changed_manifest(folder, file, changes);
     let command = if program.ends_with(".wgsl") { "wgsl" } else { "ptx" };
     say(folder, &[&[command, program, "--manifest", "m.toml"], more].concat())
 }
@@ -55,12 +50,11 @@ fn a_backward_kernel_agrees_with_each_tile_and_only_with_its_own() {
     ] {
         let said = on(tiles, block, across, &more);
         assert_eq!(said.code, Some(1), "{tiles} {block}: {}\n{}", said.out, said.err);
+        // The reproducer holds the tiles.
+        let replayed = say(folder.path(), &again(&said.out));
+        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
+        assert!(replayed.out.contains("exactly the recorded failure"), "{}", replayed.out);
     }
-    // The reproducer holds the tiles.
-    let said = on("tile_size = [32, 16]", own, "\"ceil_div(W, tile_height)\" }", &more);
-    let replayed = say(folder.path(), &again(&said.out));
-    assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
-    assert!(replayed.out.contains("exactly the recorded failure"), "{}", replayed.out);
 }
 
 /// Kernels that are given the side of a tile, as gsplat's, forward and backward, on a case of a file.

@@ -9,7 +9,9 @@ use splatcheck::kernel::{
     BoxError, GridBackward, ScatterSums, SphericalHarmonics, StageInputs, check,
 };
 use splatcheck_judge::verdict::Verdict;
-use splatcheck_tests::{Said, again, has_engine, own_kernel as kernel, path, python, say};
+use splatcheck_tests::{
+    Said, again, changed_manifest, has_engine, own_kernel as kernel, path, python, say,
+};
 
 /// A kernel of a stage.
 struct Ported {
@@ -105,9 +107,7 @@ fn what_a_stage_has_not_is_refused_with_its_line() {
     let here = folder.path();
     let refused =
         |(program, name): (&str, &str), [old, new]: [&str; 2], more: &[&str], words: &str| {
-            let text = fs::read_to_string(kernel(name)).expect("readable");
-            assert!(text.contains(old), "{name} has {old}");
-            fs::write(here.join("m.toml"), text.replacen(old, new, 1)).expect("written");
+            changed_manifest(here, name, &[[old, new]]);
             let program = kernel(program);
             let args = ["ptx", &program, "--manifest", "m.toml", "--cases", "3"];
             let said = say(here, &[&args[..], more].concat());

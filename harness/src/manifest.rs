@@ -40,8 +40,8 @@
 //!   float4. `"v_conics.1"` is one number of a row, `"pad"` a word that means nothing;
 //! - `u8`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64` with a number or an expression ([`Expression`]) over
 //!   `W`, `H`, `N` Gaussians, `D` channels, `T` tiles, `M` (tile, Gaussian) pairs, `tiles_x`, `tiles_y`,
-//!   `tile_width`, `tile_height`, `tile_size` (where they are the same), `cameras`, `stop_when_equal`, `clamp_stops_gradient`, what `[sizes]` names, and for
-//!   floats the case's `alpha_max`, `alpha_min`, `transmittance_min`, `pixel_center`;
+//!   `tile_width`, `tile_height`, `tile_size` (where they are the same), `cameras`, `stop_when_equal`,
+//!   `clamp_stops_gradient`, what `[sizes]` names, and for floats the case's `alpha_max`, `alpha_min`, `transmittance_min`, `pixel_center`;
 //! - `struct = [{ u32 = "W" }, { f32 = "alpha_max" }, { tensor = "background", count = 32 }]`: a structure
 //!   by value, laid out as C does; without `count` a tensor is a pointer;
 //! - `zeros`, `poison` (never written) `= { dtype = "f32", shape = ["N", 3] }`, or

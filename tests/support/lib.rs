@@ -37,6 +37,20 @@ pub fn path(below: &str) -> String {
     root().join(below).to_str().expect("a plain name").to_owned()
 }
 
+/// Writes `m.toml` into a folder: a manifest of the users' kernels with these changes, each at the first place that
+/// has the old text.
+///
+/// # Panics
+/// The manifest is not there, or has not the old text.
+pub fn changed_manifest(folder: &Path, name: &str, changes: &[[&str; 2]]) {
+    let mut text = fs::read_to_string(own_kernel(name)).expect("readable");
+    for [old, new] in changes {
+        assert!(text.contains(old), "{name} has {old}");
+        text = text.replacen(old, new, 1);
+    }
+    fs::write(folder.join("m.toml"), text).expect("written");
+}
+
 /// A file of the users' kernels (`gpu/tests/kernels`): as it lies there, or unpacked from `ptx.tar.zst` beside it.
 ///
 /// # Panics

@@ -31,7 +31,7 @@ pub use raster::{
     BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,
     StopRule,
 };
-pub use shared::{CHECKPOINT_EVERY, MAX_CHANNELS, NAME, TILE_SIZE, values};
+pub use shared::{CHECKPOINT_EVERY, MAX_CHANNELS, NAME, TILE_SIZE, tile_of, values};
 pub use whole::RENDER_BACKWARD;
 
 use crate::reduction::WORKGROUP_SIZE;

@@ -370,8 +370,8 @@ mod tests {
     use crate::splat::view::TileLists;
     use proptest::prelude::*;
 
-    /// The pixels of a 19 x 18 image in tiles of this width and height at which the walk would see the Gaussian although
-    /// `fill` left them out.
+    /// The pixels of a 19 x 18 image in tiles of this width and height at which the walk would see the
+    /// Gaussian although `fill` left them out.
     fn lost<S: Lanes<Elem = S, Mask = bool> + Scalar>(
         splats: &Splats<S>,
         tile_size: [u32; 2],

@@ -4,8 +4,7 @@
 //! what would make a kernel read or write outside an array, or mean something else than the
 //! caller thinks.
 
-use super::shared::CHECKPOINT_EVERY;
-use super::shared::MAX_CHANNELS;
+use super::shared::{CHECKPOINT_EVERY, MAX_CHANNELS, tile_of};
 use crate::error::EngineError;
 use crate::stage::Sizes;
 use crate::tensor::Tensors;
@@ -92,14 +91,13 @@ fn lists(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {
 pub(super) fn backward(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {
     forward(inputs, sizes)?;
     let offsets = inputs.u32("tile_offsets")?;
-    let ([across, down], width) = (tile_size(inputs)?, sizes.get("W"));
-    let tiles_x = tiles(inputs, sizes)?[0];
+    let (tile_size, width) = (tile_size(inputs)?, sizes.get("W"));
     for (pixel, &last) in inputs.i32("last_ids")?.iter().enumerate() {
-        let (x, y) = (pixel % width, pixel / width);
-        let tile = y / down * tiles_x + x / across;
+        let tile = tile_of(pixel, width, tile_size);
         let (begin, end) = (offsets[tile], offsets[tile + 1]);
         let in_list = u32::try_from(last).is_ok_and(|l| (begin..end).contains(&l));
         if last != -1 && !in_list {
+            let (x, y) = (pixel % width, pixel / width);
             return fail(format!(
                 "last_ids of pixel ({x}, {y}) is {last}, outside its tile's list {begin}..{end} \
                  and not -1"

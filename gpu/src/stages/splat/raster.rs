@@ -1,6 +1,7 @@
 //! The arrays of the rasterization stages as records with a field each: how programs in Rust make
 //! and read the [`Tensors`] of the table.
 
+use super::shared::tile_of;
 use crate::tensor::{Data, ShapeError, TensorError, Tensors};
 
 /// When the transmittance after a Gaussian stops a pixel (that Gaussian is then not blended).
@@ -93,9 +94,7 @@ impl RasterInputs {
     /// The tile of a pixel of the image.
     #[must_use]
     pub fn tile_of(&self, pixel: usize) -> usize {
-        let [across, down] = self.tile_size.map(|side| side as usize);
-        let (width, tiles) = (self.width as usize, self.tiles()[0] as usize);
-        pixel / width / down * tiles + pixel % width / across
+        tile_of(pixel, self.width as usize, self.tile_size.map(|side| side as usize))
     }
 
     /// Number of pixels H W.

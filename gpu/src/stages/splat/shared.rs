@@ -102,6 +102,12 @@ pub(super) const FLATTEN_IDS: Buffer = Buffer::of(&["flatten_ids"], "u32");
 pub(super) const TRANSMITTANCE: Buffer = Buffer::of(&["render_transmittance"], "f32");
 pub(super) const LAST_IDS: Buffer = Buffer::of(&["last_ids"], "i32");
 
+/// The tile of a pixel of an image that is `width` wide, in tiles of this width and height, pixels.
+#[must_use]
+pub fn tile_of(pixel: usize, width: usize, [across, down]: [usize; 2]) -> usize {
+    pixel / width / down * width.div_ceil(across) + pixel % width / across
+}
+
 /// Tiles of the image in x and y.
 pub(super) fn tiles(sizes: &Sizes) -> [usize; 2] {
     ["W", "H"].map(|side| sizes.get(side).div_ceil(TILE_SIZE as usize))

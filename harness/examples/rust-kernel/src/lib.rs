@@ -21,7 +21,7 @@ pub struct Image<'a> {
     pub width: usize,
     /// H.
     pub height: usize,
-    /// Side of a tile, pixels.
+    /// Width and height of a tile, pixels.
     pub tile_size: [usize; 2],
     /// `[D]`.
     pub background: &'a [f32],

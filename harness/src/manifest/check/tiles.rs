@@ -5,7 +5,7 @@ use splatcheck_gpu::stages::splat::TILE_SIZE;
 use splatcheck_judge::io::Problem;
 use splatcheck_workloads::layout::KernelKind;
 use splatcheck_workloads::layout::written::{At, line};
-use splatcheck_workloads::splat::files::check_tile;
+use splatcheck_workloads::splat::files::is_tile;
 
 const ADVICE: &str =
     "expected the side of a tile, such as 8, or its width and height, such as [32, 16]";
@@ -42,10 +42,10 @@ pub(super) fn tile_size(
         },
         one => [side(one)?; 2],
     };
-    match check_tile(sides) {
-        Ok(()) => Ok(Some(sides)),
-        Err(_) => Err(wrong(
-            "each side is at least 1, and a tile has no more than 1,024 pixels, since a block has no more threads",
-        )),
+    if is_tile(sides) {
+        return Ok(Some(sides));
     }
+    Err(wrong(
+        "each side is at least 1, and a tile has no more than 1,024 pixels, since a block has no more threads",
+    ))
 }

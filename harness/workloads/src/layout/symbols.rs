@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use splatcheck_gpu::stage::{Dim, Port, Sizes};
-use splatcheck_gpu::stages::splat::TILE_SIZE;
+use splatcheck_gpu::stages::splat::{TILE_SIZE, tile_of};
 use splatcheck_gpu::{Dtype, Stage, TensorError, Tensors};
 
 use super::expression::ExpressionError;
@@ -365,9 +365,7 @@ impl Symbols {
     /// The tile of a pixel of the image.
     #[must_use]
     pub fn tile_of(&self, pixel: usize) -> usize {
-        let [across, down] = self.tile_size;
-        let (x, y) = (pixel % self.width, pixel / self.width);
-        y / down * self.width.div_ceil(across) + x / across
+        tile_of(pixel, self.width, self.tile_size)
     }
 
     /// A whole number by its name.

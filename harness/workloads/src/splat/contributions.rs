@@ -89,8 +89,8 @@ impl<'a> Contributions<'a> {
     /// Prepares the walk of the standard formulation, back to front, for warps of `lane_width` lanes.
     ///
     /// # Errors
-    /// [`EngineError::Input`] for a stage that contradicts itself or has other tiles than 16 x 16, and for a warp size that is no
-    /// power of two up to [`BITS`](splatcheck_judge::scatter_step::MOST_LANES).
+    /// [`EngineError::Input`] for a stage that contradicts itself or has other tiles than 16 x 16, and for a warp
+    /// size that is no power of two up to [`BITS`](splatcheck_judge::scatter_step::MOST_LANES).
     pub fn new(stage: &'a RasterStage, lane_width: u32) -> Result<Self, EngineError> {
         let inputs = &stage.inputs;
         let tensors = inputs.tensors().map_err(TensorError::from)?;

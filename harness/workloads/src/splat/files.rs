@@ -26,5 +26,5 @@ pub mod result_file;
 mod samples;
 pub mod validate;
 
-pub use overrides::{check_tile, convention_with};
+pub use overrides::{convention_with, is_tile};
 pub use validate::validate;

@@ -184,12 +184,9 @@ fn tile_size(text: &str) -> Result<[u32; 2], Problem> {
 }
 
 /// Whether a kernel can have tiles of this width and height, pixels.
-///
-/// # Errors
-/// What they may be.
-pub fn check_tile([across, down]: [u32; 2]) -> Result<(), &'static str> {
-    let fits = across.checked_mul(down).is_some_and(|all| (1..=TILE_PIXELS).contains(&all));
-    if fits { Ok(()) } else { Err(TILE_SIZES) }
+#[must_use]
+pub fn is_tile([across, down]: [u32; 2]) -> bool {
+    across.checked_mul(down).is_some_and(|all| (1..=TILE_PIXELS).contains(&all))
 }
 
 /// The name and the numbers of a text such as `square(3.0, 0.1)`.
@@ -379,7 +376,7 @@ fn range(c: &Convention, key: &str) -> (bool, &'static str) {
         }
         "inverse_eps" => (not_negative(c.inverse_eps), "must be finite and not negative"),
         "w_eps" => (not_negative(c.w_eps), "must be finite and not negative"),
-        "tile_size" => (check_tile(c.tile_size).is_ok(), TILE_SIZES),
+        "tile_size" => (is_tile(c.tile_size), TILE_SIZES),
         // Words are checked where they are read.
         _ => (true, ""),
     }
