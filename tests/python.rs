@@ -89,6 +89,53 @@ fn the_example_gates_a_right_kernel_and_finds_the_bug_of_a_wrong_one() {
     pytest(test, &["examples", "--splatcheck-count", "5"]);
 }
 
+/// pip's words on a build of the package where `PATH` is this folder alone. Nothing is downloaded: the backend
+/// speaks before it needs maturin.
+#[cfg(unix)]
+fn built_with(test: &str, path: &Path) -> Option<String> {
+    let (python, _) = package(test)?;
+    let folder = tempfile::tempdir().expect("a folder");
+    let pip = ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-index"];
+    let said = Command::new(python)
+        .args(pip)
+        .arg("--target")
+        .arg(folder.path())
+        .arg(root().join("harness/python"))
+        .env("PATH", path)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output()
+        .expect("pip starts");
+    let words = [said.stdout, said.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(!said.status.success(), "{words:?}");
+    Some(words.concat())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_build_without_a_new_cargo_says_what_to_install() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let test = "a_build_without_a_new_cargo_says_what_to_install";
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(said) = built_with(test, folder.path()) else { return };
+    let wanted = concat!("needs cargo ", env!("CARGO_PKG_RUST_VERSION"), " or later");
+    let advice = "install it from https://rustup.rs";
+    for words in [wanted, advice, "there is no cargo in PATH"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("Traceback"), "{said}");
+    let cargo = folder.path().join("cargo");
+    for (script, reason) in [
+        ("echo 'cargo 1.63.0 (fd9c4297c 2022-07-01)'", "cargo is 1.63;"),
+        ("echo 'no such toolchain' >&2; exit 1", "--version fails: no such toolchain"),
+    ] {
+        fs::write(&cargo, format!("#!/bin/sh\n{script}\n")).expect("written");
+        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).expect("executable");
+        let said = built_with(test, folder.path()).expect("as before");
+        assert!(said.contains(wanted) && said.contains(reason), "{reason}: {said}");
+    }
+}
+
 #[test]
 fn the_example_of_the_readme_is_that_of_the_package() {
     let read = |file: &str| fs::read_to_string(root().join(file)).expect("readable");
