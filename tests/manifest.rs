@@ -96,6 +96,21 @@ fn the_published_kernels_show_what_their_pages_say() {
             assert_eq!(cured.code, Some(0), "{page}, {order}: {cured:?}");
         }
     }
+    let judge = |kernel: &str, page: &str| {
+        let file = path(&format!("corpora/published/{kernel}.ptx"));
+        let manifest = path(&format!("corpora/published/{page}.toml"));
+        say(folder.path(), &["gradcheck", &file, "--manifest", &manifest])
+    };
+    for (page, wrong) in [
+        ("halved_off_diagonal", "v_off_diagonals is 0.500000 times the derivative"),
+        ("two_clamps", "DISAGREE v_colors: "),
+    ] {
+        let said = judge(page, page);
+        assert_eq!(said.code, Some(1), "{page}: {said:?}");
+        assert!(said.out.contains(wrong), "{page}: {said:?}");
+        let cured = judge(&format!("{page}_fixed"), page);
+        assert_eq!(cured.code, Some(0), "{page}: {cured:?}");
+    }
 }
 
 #[test]

@@ -130,12 +130,21 @@ fn own_kernels_fit_the_interface() {
     }
 }
 
+/// The kernels of `corpora/published`.
+const PAGES: [&str; 5] = [
+    "active_mask_count",
+    "staging_overwritten",
+    "reads_beyond",
+    "halved_off_diagonal",
+    "two_clamps",
+];
+
 /// What the pages of `corpora/published` show, as published and mended.
 #[test]
 fn the_kernels_of_the_pages_derive() {
     let Some(library) = find(NVRTC) else { return };
     let (nvrtc, pages) = (loaded(&library), folder("../corpora/published"));
-    for name in ["active_mask_count", "staging_overwritten", "reads_beyond"] {
+    for name in PAGES {
         for (added, variant) in [("", &[][..]), ("_fixed", &["FIXED"])] {
             let ptx = compiled(&pages, &nvrtc, &format!("{name}.cu"), &options(Lines, variant));
             let file = pages.join(format!("{name}{added}.ptx"));
