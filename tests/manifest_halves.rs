@@ -100,7 +100,7 @@ fn what_has_no_bound_in_16_bits_is_refused_with_its_line() {
         (
             raster,
             ["tensor = \"v_colors\"", "fields = [\"v_colors.0\"], dtype = \"f16\""],
-            "only of whole tensors",
+            "name the whole tensor",
         ),
         (
             raster,

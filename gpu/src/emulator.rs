@@ -2,7 +2,7 @@
 //! a GPU.
 //!
 //! [`EmulatorEngine`] gives the emulator the artifacts and the launches of the stages; [`OwnKernel`]
-//! puts a user's program in the place of an artifact, [`ForeignProgram`] one with parameters and launches
+//! puts a user's program in place of an artifact, [`ForeignProgram`] one with parameters and launches
 //! of its own.
 
 mod engine;

@@ -21,7 +21,7 @@ pub enum Hazard {
     MaskByProduct,
     /// Masks of another width than the warp, a shift of 31 of a signed integer, negative floats as unsigned.
     MaskWidth,
-    /// A number of channels that is typed in.
+    /// A number of channels that is written into the kernel.
     ChannelCount,
     /// The balance threshold off by one, 0, or above the warp's size.
     ThresholdEdge,

@@ -1,4 +1,4 @@
-//! Mutants: right kernels made wrong by a small patch, to see whether the mistake is noticed.
+//! Mutants: right kernels broken by a small patch, to see whether the mistake is noticed.
 //!
 //! A mutant is a unified diff against one file of `kernels/cuda` or `kernels/wgsl` (by its path from
 //! there), with its name and description in front of the diff. The mutants of one file of the kernels

@@ -5,7 +5,7 @@
 //! artifact's text up to its last brace, the sources by number, and for each place in the PTX from
 //! which another line of CUDA follows `PTX-LINE FILE:LINE`, with the line into which that was inlined
 //! after it, if it was, or `PTX-LINE -` for what the compiler names no line of. The test `ptx` derives
-//! the files anew, and that what `-lineinfo` gives is otherwise the artifact.
+//! the files anew, and checks that `-lineinfo` changes nothing else in the artifact.
 
 use crate::archive::Archive;
 use crate::artifact::{Artifact, sha256};

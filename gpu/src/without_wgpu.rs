@@ -1,4 +1,4 @@
-//! In the place of the engine over drivers, in a build without the feature `wgpu`: there is none.
+//! What stands for the engine over drivers in a build without the feature `wgpu`, which has none.
 
 use crate::adapter::{AdapterChoice, Options};
 use crate::engine::{DeviceInfo, Engine, EngineError, Work};

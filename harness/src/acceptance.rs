@@ -4,7 +4,7 @@
 //! subcommands (devices, check) and what only a GPU can answer: how long every reduction takes at
 //! every threshold ([`speed`]), held against the atomic traffic ([`splatcheck_judge::traffic`]) and the floor
 //! of the device. A part that was not exercised says so with its reason; nothing is left out in
-//! silence, and the folder is there as a whole or not at all ([`folder`]).
+//! silence, and the folder appears only when it is complete ([`folder`]).
 
 pub mod folder;
 pub mod json;

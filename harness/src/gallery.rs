@@ -194,7 +194,7 @@ impl Floats {
         GalleryError::Program { name: self.name.clone(), source: source.into() }
     }
 
-    /// The cases of some indices, each with the order it runs in: lockstep and adversarial by turns.
+    /// The cases of some indices, each with the order it runs in: lockstep and adversarial in turn.
     fn cases(&self, count: u64, seed: u64) -> Result<Vec<(Case, Schedule)>, GalleryError> {
         let mut all = Vec::new();
         for index in 0..count {

@@ -21,7 +21,7 @@
 //!
 //! # Stages
 //! `stage = "project"` (`"rasterize"`, `"rasterize_backward"`, `"project_backward"`) says what the kernels do
-//! between them; the backward rasterization where it is left out. Its arrays are named below. A projection that is
+//! between them; without it they are the backward rasterization. Its arrays are named below. A projection that is
 //! given the size of the image is `"project_on_image"`, its gradients `"project_on_image_backward"`.
 //!
 //! # Parameters
@@ -53,19 +53,19 @@
 //!   six;
 //! - `null = true`: a null pointer.
 //!
-//! What is otherwise than in gsplat, beside `tensor` or `fields`: `layout = "planar"` (`[3,N]`; for images
+//! What differs from gsplat, beside `tensor` or `fields`: `layout = "planar"` (`[3,N]`; for images
 //! also `"chw"`), `end = false` (`tile_offsets` without the end), `none = 0` (in `last_ids`, for -1),
 //! `units = "ndc"` (`v_means2d`), `off_diagonal = "half"` (`v_conics`).
 //!
 //! # Programs in WGSL
-//! [`Manifest::parse_wgsl`] takes `workgroups` and `overrides` in the place of `block`, `grid` and
+//! [`Manifest::parse_wgsl`] takes `workgroups` and `overrides` in place of `block`, `grid` and
 //! `dynamic_shared`, and `[[binding]]` tables with `group`, `binding` and what a parameter may be but `null`
-//! in the place of `[[parameter]]`. `as = "u32"` beside a tensor: the program declares its words so.
+//! in place of `[[parameter]]`. `as = "u32"` beside a tensor: the program declares its words so.
 //!
 //! # What is judged
 //! `preset` names a project ([`splatcheck_workloads::presets`]), or a file of your own beside the manifest, which
-//! says all of the following; each goes before it where it is given. `formulation` names the expression of the gradient as `--formulation` does, `extra_roundings`
-//! as the option. `convention` (`inria`, `gsplat`) and `[constants]` (`alpha_max`, `alpha_min`,
+//! says all of the following; a key that is given itself takes precedence. `formulation` names the expression of
+//! the gradient as `--formulation` does, `extra_roundings` as the option. `convention` (`inria`, `gsplat`) and `[constants]` (`alpha_max`, `alpha_min`,
 //! `transmittance_min`, `pixel_center`, `stop_rule`, `clamp_gradient`) say what is built into the kernel:
 //! each case is judged under these. `channels = 3`: the kernel is for so many alone, other cases are left
 //! out and counted. `tile_size = 8` or `[32, 16]`: width and height of a tile, for which the case's lists are

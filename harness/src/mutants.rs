@@ -1,4 +1,4 @@
-//! The kill matrix: kernels made wrong on purpose, and what kills them.
+//! The kill matrix: kernels broken on purpose, and what kills them.
 //!
 //! A *mutant* is a patch of `tests/mutants` ([`splatcheck_gpu::mutation`]): CUDA's are compiled to PTX
 //! that is checked in and run on the emulator under its schedules ([`emulated`]); WGSL's are applied

@@ -1,4 +1,4 @@
-//! A user's program with parameters and launches of its own, in the place of a stage's artifacts.
+//! A user's program with parameters and launches of its own, in place of a stage's artifacts.
 //!
 //! The stage says what goes in and what comes out; everything between, what the kernels' parameters
 //! are and how they are launched, the program's own host side does ([`ForeignProgram::run`]).

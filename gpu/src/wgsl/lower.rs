@@ -7,7 +7,7 @@
 //! rule that PTX lacks, several instructions keep it: a division by zero, a shift by 32, a float that no
 //! integer holds, four words of a ballot. Where no instruction does, the emulator has one: an index beyond
 //! an array ends the run (`trap.index`), because WGSL would hide it; functions whose accuracy WGSL bounds
-//! otherwise than PTX (`ex2.wgsl`); and a module that says `.pragma "uniform"` has barriers and subgroup
+//! differently from PTX (`ex2.wgsl`); and a module that says `.pragma "uniform"` has barriers and subgroup
 //! operations that every lane must reach, as WGSL demands.
 //!
 //! # Variables

@@ -4,7 +4,7 @@
 //! gives them of a right kernel. Some are changes of the right numbers (twice, half, another sign, columns
 //! exchanged: `change`), others are computed by the oracle again, of a changed case or with some terms
 //! left out; those are the workload's ([`Hypothesis`]). No tolerance is typed here either. An element
-//! outside its right bounds is *for* a hypothesis where it lies inside the hypothesis's bounds, and these do
+//! outside its right bounds is *for* a hypothesis where it lies inside the bounds of that fault, and these do
 //! not hold the right value; *against* it where it lies outside them; else it is neutral, as wide bounds and
 //! whatever any program would return there cannot tell. An element that is right and would not be under the
 //! hypothesis is against it too.

@@ -238,7 +238,7 @@ impl fmt::Display for Difference {
 pub enum Sight {
     /// It is right: nothing adds to any element.
     Idle,
-    /// It agrees, since no bound is narrower than what is added.
+    /// It agrees, since every bound is wider than the sum itself.
     Blind,
     /// It disagrees.
     Clear,

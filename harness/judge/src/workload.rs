@@ -102,8 +102,8 @@ pub enum Promise {
     Every,
     /// For these; the others are not run.
     Only(&'static [Stage]),
-    /// For none: sums may overflow in some orders, or inputs are not finite. Such cases come to
-    /// inconclusive at best, and are run only where the generator is named.
+    /// For none: sums may overflow in some orders, or inputs are not finite. Such cases are
+    /// inconclusive at best, and run only where the generator is named.
     Nothing,
 }
 
@@ -164,7 +164,7 @@ pub trait Workload: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
 
     /// The convention that cases are drawn under where a generator does not change it; `None` where
-    /// none is named, which means each of them by turns, or the only one.
+    /// none is named, which means each of them in turn, or the only one.
     fn convention(&self) -> Option<&'static str> {
         None
     }
@@ -343,8 +343,8 @@ pub trait Case: fmt::Debug + Send + Sync {
     /// A smaller case for which `fails` still holds; the case itself where there is none.
     fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase;
 
-    /// Writes it with the notes of a reproducer (keys begin with [`NOTE_PREFIX`]), whole or not at
-    /// all.
+    /// Writes it with the notes of a reproducer (keys begin with [`NOTE_PREFIX`]); if that fails, there
+    /// is no file.
     ///
     /// # Errors
     /// Why the file could not be written.

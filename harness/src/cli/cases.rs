@@ -1,4 +1,4 @@
-//! `splatcheck cases`: writes cases as files, for programs that cannot be asked for them.
+//! `splatcheck cases`: writes cases as files, for programs that cannot run as a server.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

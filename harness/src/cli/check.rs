@@ -32,7 +32,7 @@ use splatcheck_judge::threads::cores;
 use splatcheck_judge::words::list;
 use splatcheck_judge::workload::AnyCase;
 
-/// Cases of which each is run in one formulation, by turns; fewer are run in all of them, so that none
+/// Cases of which each is run in one formulation, in turn; fewer are run in all of them, so that none
 /// is without a case.
 const MANY: u64 = 48;
 

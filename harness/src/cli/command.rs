@@ -1,4 +1,4 @@
-//! `--command`: a user's own program in the place of engines.
+//! `--command`: a user's own program in place of engines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -66,7 +66,7 @@ impl ProgramArgs {
     }
 }
 
-/// A program in the place of engines, as typed.
+/// A program in place of engines, as typed.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CommandArgs {
     /// The program.

@@ -1,4 +1,4 @@
-//! `splatcheck mutants`: runs kernels made wrong on purpose and says what kills them.
+//! `splatcheck mutants`: runs kernels broken on purpose and says what kills them.
 
 mod options;
 

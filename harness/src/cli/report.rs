@@ -42,7 +42,7 @@ impl ReportArgs {
     /// Reads the run.
     ///
     /// # Errors
-    /// A file that is not there or not one of ours, and where it stops being one.
+    /// A file that is missing or was not written by `--json`, with the line of the first error.
     pub fn resolve(self) -> Result<ReportPlan, CliError> {
         let output = paths::writable_file("--output", &self.output, "html")?;
         let (summary, coverage) = match self.run.is_dir() {

@@ -27,7 +27,7 @@ enum Output {
     Floor,
 }
 
-/// Every kind of case, by turns.
+/// Every kind of case, in turn.
 const KINDS: [&str; 20] = [
     "no site",
     "one site",
@@ -62,7 +62,7 @@ pub(super) const SUBMANIFOLD: Kernel = Kernel {
 };
 
 impl Case {
-    /// The case of an index: the kinds by turns, drawn from the seed.
+    /// The case of an index: the kinds in turn, drawn from the seed.
     pub(super) fn drawn(index: u64, seed: u64) -> Self {
         let mut random = Random(seed ^ index.wrapping_mul(Random::STEP));
         let turn = usize::try_from(index % KINDS.len() as u64).unwrap_or(0);

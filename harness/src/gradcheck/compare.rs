@@ -13,7 +13,7 @@ use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
 use splatcheck_workloads::floats;
 
-/// All arrays after the launches of the other of two programs, which may have launches of its own in the place of the forward ones.
+/// All arrays after the launches of the other of two programs, which may have launches of its own in place of the forward ones.
 fn ran_as_other(
     manifest: &Manifest,
     program: &Program,

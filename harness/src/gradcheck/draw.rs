@@ -100,7 +100,7 @@ impl Case {
         Ok(drawn)
     }
 
-    /// The same with these numbers in the place of the sizes that are drawn and swept. The other arrays stay what they
+    /// The same with these numbers in place of the sizes that are drawn and swept. The other arrays stay what they
     /// are where their sizes do.
     ///
     /// # Errors

@@ -174,7 +174,7 @@ impl Cases {
         kept
     }
 
-    /// Notes the cases in files that the kernel is not for, and the generators that draw from what is not here.
+    /// Notes the cases in files that the kernel is not for, and the generators whose files are missing.
     fn note_left_out(&mut self) {
         if let Some(channels) = self.channels {
             let all = self.filed.len();

@@ -127,7 +127,7 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         self
     }
 
-    /// The convention of the cases that are drawn; both by turns if nothing is said.
+    /// The convention of the cases that are drawn; both in turn if nothing is said.
     pub fn convention(mut self, profile: Profile) -> Self {
         self.wanted.convention = Some(profile);
         self

@@ -387,7 +387,8 @@ impl Check<'_> {
                 if let Some(tensor) = array.shared_with(known)
                     && (*known, begins) != (array, start)
                 {
-                    let value = format!("{} again, in line {line} otherwise", tensor.name());
+                    let value =
+                        format!("{} again, described differently in line {line}", tensor.name());
                     let advice = "an output lies in one buffer: describe it alike everywhere";
                     return Err(Problem::new(parameter.place.as_str(), value, advice)
                         .at_line(parameter.line));

@@ -222,7 +222,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         (
             "tensor = \"v_colors\", layout = \"planar\"",
             "tensor = \"v_means2d\", layout = \"planar\"",
-            "line 14: parameter 8 is v_means2d again, in line 12 otherwise",
+            "line 14: parameter 8 is v_means2d again, described differently in line 12",
         ),
         (
             "preset = \"gsplat-1.5\"",
@@ -328,7 +328,7 @@ fn a_stage_decides_which_arrays_there_are() {
     let stage = manifest.stage(Formulation::STANDARD);
     assert_eq!(stage.spec().name, "project", "it stands in for that");
     let said = refused(PROJECT);
-    assert!(said.contains("opacities again, in line 10 otherwise"), "{said}");
+    assert!(said.contains("opacities again, described differently in line 10"), "{said}");
     let backward = text.replace("\"project\"", "\"rasterize_backward\"");
     assert!(refused(&backward).contains("'sh'"), "{}", refused(&backward));
 }

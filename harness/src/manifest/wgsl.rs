@@ -119,7 +119,7 @@ pub enum WgslMachine {
     Emulator(Box<EmulatorEngine>),
 }
 
-/// An engine with a user's program in the place of its own kernels.
+/// An engine with a user's program in place of its own kernels.
 #[derive(Debug)]
 pub struct WgslEngine {
     machine: WgslMachine,

@@ -57,7 +57,7 @@ pub fn takes(kernel: &Artifact, stage: Stage, trial: &Trial) -> bool {
 }
 
 impl Emulated {
-    /// Opens the emulator with `ptx` in the place of a kernel; with the kernel itself for `None`.
+    /// Opens the emulator with `ptx` in place of a kernel; with the kernel itself for `None`.
     ///
     /// # Errors
     /// Why the PTX is not one.

@@ -1,4 +1,4 @@
-//! Mutants that nobody thought of: the unchanged kernels with one PTX instruction changed
+//! Mutants that no person wrote: the unchanged kernels with one PTX instruction changed
 //! ([`splatcheck_emulator::mutate`]), by the thousand.
 //!
 //! A kernel's mutants are drawn by a seed ([`sample`]) and run on the cases, the cheapest first, each

@@ -2,7 +2,7 @@
 //!
 //! A part of `splatcheck`, whose front page says how a verdict is made. Beside the workloads stand what
 //! names them all: the arrays of users' kernels ([`layout`], [`presets`]), campaigns of drawn cases
-//! ([`fuzz`]), and what gradients come to in training ([`train`]).
+//! ([`fuzz`]), and what gradients do in training ([`train`]).
 #![forbid(unsafe_code)]
 
 pub mod floats;

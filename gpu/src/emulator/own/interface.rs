@@ -152,7 +152,7 @@ mod tests {
             for stage in interface.stages() {
                 let buffers = stage.ptx.buffers;
                 let names = buffers.inputs.iter().chain(buffers.outputs).map(|b| b.name);
-                // The rendered opacities go in the place of the transmittances, by another name.
+                // The rendered opacities go in place of the transmittances, by another name.
                 let told = interface.parameters()[1..].iter();
                 let told = told.map(|(declaration, _)| declaration.rsplit(' ').next());
                 assert!(told.eq(names.map(Some)), "{stage}");

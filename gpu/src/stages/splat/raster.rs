@@ -20,7 +20,7 @@ pub enum ClampGradient {
     PassThrough,
     /// Zero (gsplat, and the derivative).
     Zero,
-    /// Goes on with the clamped alpha in the place of opacity exp(power) (fastgs); no kernel of this
+    /// Goes on with the clamped alpha in place of opacity exp(power) (fastgs); no kernel of this
     /// repository has it.
     Clamped,
 }

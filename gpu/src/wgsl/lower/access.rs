@@ -1,6 +1,6 @@
 //! Pointers, and what goes through them.
 //!
-//! WGSL answers an index beyond an array with some element or none, and nobody learns of it. Here it ends
+//! WGSL answers an index beyond an array with some element or none, and reports nothing. Here it ends
 //! the run: an index into an array of known length is compared with it, and a buffer is alone in its
 //! window of addresses. Where bounds are not watched, such an index is the last one's.
 

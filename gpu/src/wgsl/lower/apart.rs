@@ -38,7 +38,7 @@ impl Lower<'_> {
         let field = [normal, Scalar::Bits(23), Scalar::Bits(8)];
         let biased = self.code.op("bfe.u32", &field);
         let power = self.code.op("sub.u32", &[biased, bias]);
-        // The exponent of a half in the place of its own.
+        // The exponent of a half in place of its own.
         let fields = [Scalar::Bits(126), normal, Scalar::Bits(23), Scalar::Bits(8)];
         let fraction = self.code.op("bfi.b32", &fields);
         let none = self.code.test("setp.eq.f32", &[normal, zero]);

@@ -1,4 +1,4 @@
-//! Statements: jumps for `if`, `switch` and `loop`, and functions in the place of their calls.
+//! Statements: jumps for `if`, `switch` and `loop`, and functions in place of their calls.
 
 use naga::{
     Barrier, Block, Expression, Function, Handle, Span, Statement, SwitchCase, SwitchValue,
@@ -243,7 +243,7 @@ impl<'m> Lower<'m> {
         Ok(())
     }
 
-    /// A function in the place of its call.
+    /// A function in place of its call.
     fn call(
         &mut self,
         frame: &mut Frame<'m>,

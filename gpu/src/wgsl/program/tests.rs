@@ -56,8 +56,8 @@ fn what_is_no_program_says_where() {
     assert!(written.starts_with("line 3: "), "a buffer that may only be read: {written}");
 }
 
-/// An entry point has what it reaches, and nothing else: another's texture, or one of its functions', is that
-/// one's own.
+/// An entry point has what it reaches, and nothing else: a texture of another entry point, or of a function
+/// that only the other calls, is not its own.
 #[test]
 fn an_entry_point_is_refused_alone() {
     let source = "@group(0) @binding(0) var t: texture_2d<f32>;

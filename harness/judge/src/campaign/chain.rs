@@ -2,7 +2,7 @@
 //!
 //! A backward stage reads what a forward pass stored: final transmittances or opacities, last
 //! contributors, the image. With the oracle's, every program is judged on the same inputs, and a backward
-//! pass that decides a threshold otherwise than its own forward pass passes: rounding leaves that open.
+//! pass that decides a threshold differently from its own forward pass passes: rounding leaves that open.
 //! With its own, once those are judged to agree, it does not (gsplat aab3b8f: 1 to 2 ulp between the two,
 //! T > 1 and NaN after 600 steps of training).
 

@@ -58,7 +58,7 @@ pub struct Everything;
 
 impl Policy for Everything {}
 
-/// The policy of a campaign of many cases: every stage under every setting, but by turns where that is
+/// The policy of a campaign of many cases: every stage under every setting, but in turn where that is
 /// dear. Of the stages that are formulations of one stage each case has one ([`has_turn`]), of the
 /// reductions that add up in memory without float atomics (a second launch, sums of 64 bits) it has one,
 /// and of the thresholds of a reduction a random case has every third, where the kernel makes more than
@@ -105,11 +105,11 @@ impl Policy for ByTurns {
 }
 
 /// The policy of an engine that is too slow for everything and judges a part: of every stage of a case one
-/// reduction and threshold, by turns, and of the formulations of a stage one as in [`ByTurns`]. Of `few`
+/// reduction and threshold, in turn, and of the formulations of a stage one as in [`ByTurns`]. Of `few`
 /// cases it has every setting that is not long (2^18 loop steps).
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// Whether there are so few cases that by turns some settings would have none.
+    /// Whether there are so few cases that in turn some settings would have none.
     pub few: bool,
 }
 

@@ -244,8 +244,8 @@ impl EngineReport {
             let ways = if blind == all { "" } else { some.as_str() };
             format!(
                 "NOT EXERCISED: {output} of {stage}{ways}: a kernel that does nothing would agree in \
-                 every run, since no bound is narrower than what is added; cases whose sums have fewer terms (pixels, \
-                 rows) have narrower bounds"
+                 every run, since every bound is wider than the sum itself; cases whose sums have fewer terms \
+                 (pixels, rows) have narrower bounds"
             )
         })
         .collect()

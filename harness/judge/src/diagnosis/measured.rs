@@ -110,7 +110,7 @@ impl Measured {
         let there = right.rows.iter().flat_map(|rows| &rows.outputs);
         let there = there.filter(|output| outputs.find(output.name).is_some());
         let mut parts: Vec<Part> = there.map(Part::new).collect();
-        // Rows come one after another, and of each the outputs by turns.
+        // Rows come one after another, and of each the outputs in turn.
         walk(right, outputs, None, run, |element, meant| {
             let part = parts.iter_mut().find(|part| part.name == element.output.name);
             if let Some(part) = part {

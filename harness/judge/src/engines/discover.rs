@@ -86,7 +86,7 @@ const REASONS: usize = 3;
 /// Why an engine that a person named cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotSelected {
-    /// It is known, and why it is not here too.
+    /// It is known, and it is known why this machine lacks it.
     #[error("engine '{name}' is not available here: {reason}")]
     Missing {
         /// Its name.

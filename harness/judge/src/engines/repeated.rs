@@ -23,7 +23,7 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// So many runs: on the emulator in lockstep, then in random and adversarial orders by turns.
+    /// So many runs: on the emulator in lockstep, then in random and adversarial orders in turn.
     #[must_use]
     pub fn new(runs: u32) -> Self {
         let order = |run: u32| match (run, u64::from(run.saturating_sub(1) / 2)) {

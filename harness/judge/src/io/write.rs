@@ -1,4 +1,4 @@
-//! Writing a file whole or not at all.
+//! Writing a file so that nobody sees a part of it.
 //!
 //! The bytes go to a temporary file in the same folder, are synced to the disk, and take the name by
 //! a rename; then the folder is synced. A reader sees the old file or the new one, a crash leaves

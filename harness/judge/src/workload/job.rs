@@ -35,7 +35,7 @@ pub trait Oracle: fmt::Debug + Send + Sync {
         None
     }
 
-    /// What a kernel returns that is given one array of another view's in the place of its own; `None` where the
+    /// What a kernel returns that is given one array of another view's in place of its own; `None` where the
     /// arrays are alike, or are not known.
     fn expect_with(
         &self,

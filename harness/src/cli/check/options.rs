@@ -154,7 +154,7 @@ pub struct CheckPlan {
     pub parts: Parts,
     /// Whose forward pass backward stages go on from.
     pub chain: Chain,
-    /// The program that is judged in the place of engines.
+    /// The program that is judged in place of engines.
     pub command: Option<CommandPlan>,
     /// What each engine's process is granted.
     pub limits: Limits,

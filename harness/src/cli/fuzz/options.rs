@@ -64,7 +64,7 @@ pub struct FuzzArgs {
     /// In how many parts kernels run.
     #[command(flatten)]
     pub parts: PartsArgs,
-    /// A program in the place of engines.
+    /// A program in place of engines.
     #[command(flatten)]
     pub command: CommandArgs,
     /// Whose forward pass backward stages go on from
@@ -166,7 +166,7 @@ pub struct FuzzPlan {
     pub gate: GatePlan,
     /// How much is printed.
     pub detail: Detail,
-    /// The program that is judged in the place of engines.
+    /// The program that is judged in place of engines.
     pub command: Option<CommandPlan>,
     /// What each engine's process is granted.
     pub limits: Limits,

@@ -1,4 +1,4 @@
-//! `splatcheck fuzz --command`: a user's own program in the place of engines, in one formulation after
+//! `splatcheck fuzz --command`: a user's own program in place of engines, in one formulation after
 //! another.
 
 use std::io::Write;

@@ -78,13 +78,13 @@ impl Check<'_> {
             return refused("not beside units, off_diagonal or background");
         }
         if array.fields.iter().any(|field| matches!(field, Field::Component(..))) {
-            return refused("only of whole tensors: name it without '.'");
+            return refused("a part of a tensor has 32 bits: name the whole tensor, without '.'");
         }
         let mut tensors = array.tensors();
         if array.is_written() {
             let adds = written.role.as_deref() == Some("accumulate");
             if adds && { tensors }.any(|tensor| !self.is_sum(tensor)) {
-                return refused("it is no sum of the stage: no bound holds additions to it");
+                return refused("the stage does not sum it, so no bound holds additions to it");
             }
             return Ok(());
         }

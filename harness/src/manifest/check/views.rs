@@ -30,7 +30,7 @@ impl Check<'_> {
         }
     }
 
-    /// Numbers that count on through all views stand alone in their arrays.
+    /// Numbers that continue from view to view stand alone in their arrays.
     pub(super) fn views(&self, manifest: &Manifest) -> Result<(), Problem> {
         if !manifest.all_views {
             return Ok(());

@@ -111,7 +111,7 @@ impl fmt::Display for OwnProgram {
 }
 
 impl Own {
-    /// A kernel that is launched once, in the place of a stage.
+    /// A kernel that is launched once, in place of a stage.
     ///
     /// # Errors
     /// [`SeveralLaunches`].
@@ -207,7 +207,7 @@ impl OwnText {
         }
     }
 
-    /// Lets an engine run a changed text in the place of a stage and reduction.
+    /// Lets an engine run a changed text in place of a stage and reduction.
     ///
     /// # Errors
     /// [`EngineError::Compile`] where it does not parse.

@@ -110,7 +110,7 @@ fn executed(
     subject: &Subject,
     engine: &mut EmulatorEngine,
 ) -> Result<Vec<(u32, bool)>, EngineError> {
-    // A user's program runs in the place of the artifacts for all numbers of channels.
+    // A user's program runs in place of the artifacts for all numbers of channels.
     let mut parts = engine.take_coverage();
     parts.retain(|artifact, _| (artifact.stage, artifact.reduction) == subject.place());
     let mut parts = parts.into_values();

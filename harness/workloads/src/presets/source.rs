@@ -32,7 +32,7 @@ pub struct Source {
     sha256: String,
 }
 
-/// What a checkout has in the place of a declaration.
+/// What a checkout has in place of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The same parameter list.

@@ -1,5 +1,5 @@
 //! A splat case of which one view was rendered by the program that is judged: its backward stages go on
-//! from that image in the place of the oracle's.
+//! from that image in place of the oracle's.
 //!
 //! The numbers go with the case, so that a finding is written and replayed with those that it was made
 //! from, whichever engine it is replayed on.

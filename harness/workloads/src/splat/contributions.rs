@@ -257,7 +257,7 @@ impl Scatter for Contributions<'_> {
 
 /// The largest sigma with opacity exp(-sigma) >= `alpha_min`. The product that decides is that of
 /// an exp within 2 units roundoff and one more rounding; 8 of them cover that and this function's
-/// own roundings, so that nothing is left out. What is kept in vain is evaluated exactly.
+/// own roundings, so that nothing is left out. What is kept needlessly is evaluated exactly.
 fn reach(opacity: f64, alpha_min: f64) -> f32 {
     if !(alpha_min > 0.0) {
         return f32::INFINITY;

@@ -1,5 +1,5 @@
-//! A splat case whose backward stage is judged in a formulation of its own, or whose projection is a
-//! stranger's.
+//! A splat case whose backward stage is judged in a formulation of its own, or whose projection is a user's
+//! kernel.
 //!
 //! The formulation belongs to the run, not to the scene: it says what a kernel is given and which
 //! expression its bounds are of. It goes with the case, so that a failing case is made small, written
@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 /// The key of the note, behind [`NOTE_PREFIX`], that names a reproducer's formulation.
 const NOTE: &str = "formulation";
-/// The key of the note, behind [`NOTE_PREFIX`], that says whose derivation of the projection a kernel has; only
-/// a stranger's has it, with the value [`ANY`].
+/// The key of the note, behind [`NOTE_PREFIX`], that says whose derivation of the projection a kernel has. Only
+/// a user's kernel has it, with the value [`ANY`].
 const DERIVATION: &str = "derivation";
 const ANY: &str = "any";
 
@@ -149,8 +149,8 @@ pub(super) fn judged_with_image(
     formulated(case, JudgedAs { formulation, with_image: true, ..JudgedAs::default() })
 }
 
-/// The case judged on a stranger's kernel of a projection, by bounds that hold every standard derivation; a
-/// case of another workload as it is.
+/// The case, judged for a user's kernel of a projection by bounds that hold every standard derivation. A case
+/// of another workload is returned as it is.
 #[must_use]
 pub fn judged_on_foreign(case: AnyCase) -> AnyCase {
     match case.as_any().downcast_ref::<Case>().cloned() {
@@ -169,8 +169,8 @@ fn formulated(case: &AnyCase, judged: JudgedAs) -> Result<AnyCase, FormulationUs
     Ok(Arc::new(Formulated { case: splats.ok_or_else(no_splats)?, judged }))
 }
 
-/// A reproducer's case as its notes say that it was judged: in the formulation that they name, or on a
-/// stranger's projection.
+/// A reproducer's case as its notes say that it was judged: in the formulation that they name, or as a
+/// user's projection.
 ///
 /// # Errors
 /// [`FormulationUse`].
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strangers_projection_is_judged_again_by_the_same_bounds() {
+    fn a_users_projection_is_judged_again_by_the_same_bounds() {
         let judged = judged_on_foreign(case());
         let out = tempfile::tempdir().expect("a folder");
         let file = out.path().join("case.safetensors");

@@ -1,7 +1,7 @@
 //! What is built into a kernel: the constants of a convention that it has no parameters for, and whether
 //! the loss may depend on the image's opacity.
 //!
-//! A kernel with fixed constants can only be judged by them. So the case takes them on: its scene is
+//! A kernel with built-in constants is judged with these constants. They replace the case's: its scene is
 //! judged under the kernel's rules, by kernel and oracle alike, and is written so when it is a finding.
 
 use std::sync::Arc;

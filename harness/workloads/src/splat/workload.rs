@@ -73,7 +73,7 @@ impl Workload for Splat {
     }
 
     /// Mostly random scenes; one in four has a field of its convention changed, and in one in four two inputs
-    /// meet by turns. Of the first ones, one in eight has sizes about powers of two, each that is cheap once, then
+    /// meet in turn. Of the first ones, one in eight has sizes about powers of two, each that is cheap once, then
     /// some that are larger: two hundred have all of them, and every change.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
         let profile = self.profile(seed, index);

@@ -15,7 +15,7 @@ const NUMBERS: [fn(usize, &mut CaseRng) -> f32; 4] = [
     |entry, rng| if entry.is_multiple_of(3) { 1e15 } else { 1e-15 } * rng.value(),
 ];
 
-/// Cells of the mask's axes that points lie in: all in one, in two by turns, and anywhere.
+/// Cells of the mask's axes that points lie in: all in one, in two in turn, and anywhere.
 const CELLS: [fn(usize, &mut CaseRng) -> f32; 3] = [
     |_, _| 0.0,
     |point, _| if point.is_multiple_of(2) { 0.0 } else { 0.75 },

@@ -8,7 +8,7 @@ use splatcheck_judge::judge::{Bound, Expectation, OutputBound};
 /// A weight: in words, and of the transmittance.
 type Weight = (&'static str, fn(f64) -> f64);
 
-/// Weights of the background in the place of the transmittance T. As functions of T they have slopes of at
+/// Weights of the background in place of the transmittance T. As functions of T they have slopes of at
 /// most 2 on 0 to 1.
 const WEIGHTS: [Weight; 3] = [
     ("the background is added whole, where the transmittance T weighs it", |_| 1.0),

@@ -58,7 +58,7 @@ pub(super) struct Draft {
     pub eyes: Vec<Eye>,
     pub blobs: Vec<Blob>,
     pub palette: Palette,
-    /// Of the channels by turns.
+    /// Of the channels in turn.
     pub background: [f32; 4],
     pub loss: (u64, f32),
     pub changes: Vec<Change>,

@@ -142,7 +142,7 @@ impl Row {
         chosen.map(|(values, &value)| values[value]).collect()
     }
 
-    /// Of the classes of numbers of channels by turns each that kernels are compiled for.
+    /// Of the classes of numbers of channels in turn each that kernels are compiled for.
     fn palette(&self, turn: u64) -> Palette {
         let one_of = |all: &[usize]| all[usize::try_from(turn % all.len() as u64).unwrap_or(0)];
         match self.choice(Input::Color) {

@@ -35,7 +35,7 @@ pub(super) fn channels(draw: Draw) -> BoxedStrategy<Case> {
         .boxed()
 }
 
-/// Two to four cameras that see the same Gaussians a few pixels apart. By turns a loop over channels by
+/// Two to four cameras that see the same Gaussians a few pixels apart. In turn a loop over channels by
 /// four makes no whole step, one, or one and a rest.
 pub(super) fn cameras(draw: Draw) -> BoxedStrategy<Case> {
     let channels = [3, 4, 3, 7][usize::try_from(draw.turn % 4).unwrap_or(0)];

@@ -160,7 +160,7 @@ pub(super) fn typical(profile: Profile) -> impl Strategy<Value = Case> {
 }
 
 /// Several workgroups of Gaussians before three or four turned cameras, at depths over eleven powers of two,
-/// with quaternions of lengths over forty; harmonics of degree 2 and 3 by turns.
+/// with quaternions of lengths over forty; harmonics of degree 2 and 3 in turn.
 pub(super) fn crowds(draw: Draw) -> BoxedStrategy<Case> {
     let depth = (-2.0f32..9.0).prop_map(exp2);
     let narrow = (-2.0f32..1.5).prop_map(exp2);

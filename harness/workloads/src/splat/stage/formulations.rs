@@ -52,7 +52,7 @@ pub struct JudgedAs {
     pub formulation: Formulation,
     /// Whether that stage's kernel may also return the image that it renders of its inputs.
     pub with_image: bool,
-    /// Whether the kernel is a stranger's, whose derivation of the projection is any standard one.
+    /// Whether the kernel is a user's, which may have any standard derivation of the projection.
     pub foreign: bool,
     /// Which inputs of the rasterizations the kernel has in 16 bits.
     pub rounded: RoundedInputs,

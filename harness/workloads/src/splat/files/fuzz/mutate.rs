@@ -141,7 +141,7 @@ fn piece(text: &str, random: &mut Random) -> (usize, usize) {
     }
 }
 
-/// Puts another word in the place of one made of `of`.
+/// Puts another word in place of one made of `of`.
 fn replace(text: &mut String, random: &mut Random, of: impl Fn(&u8) -> bool, by: &[&str]) {
     let bytes = text.as_bytes();
     let starts: Vec<usize> =
