@@ -255,10 +255,12 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
 /// Whether a command stops at Ctrl-C by itself, and says what it has done.
 fn is_long(command: &Command) -> bool {
     match command {
-        Command::Check(_)
+        Command::Acceptance(_)
+        | Command::Check(_)
         | Command::SelfCheck(_)
         | Command::Coverage(_)
         | Command::Doctor(_)
+        | Command::Formulations(_)
         | Command::Fuzz(_)
         | Command::Gallery(_)
         | Command::Gradcheck(_)
@@ -270,12 +272,10 @@ fn is_long(command: &Command) -> bool {
         | Command::Sweep(_)
         | Command::Train(_)
         | Command::Wgsl(_) => true,
-        Command::Acceptance(_)
-        | Command::Cases(_)
+        Command::Cases(_)
         | Command::Completions(_)
         | Command::Devices
         | Command::Engine(_)
-        | Command::Formulations(_)
         | Command::Judge(_)
         | Command::Man
         | Command::Merge(_)

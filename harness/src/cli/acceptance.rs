@@ -9,6 +9,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use splatcheck_gpu::stages::splat::{NAME, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{EngineError, Reduction, Setting, TensorError};
+use splatcheck_judge::interrupt;
 use splatcheck_judge::io::OF_CORPUS;
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
@@ -25,13 +26,14 @@ use super::scene::scene_cases;
 use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
 use crate::acceptance::{Acceptance, Check, SceneReport, json, text};
-use splatcheck_judge::campaign::Chain;
+use splatcheck_judge::campaign::{Chain, EngineReport};
 use splatcheck_judge::engines::parted::Parts;
 use splatcheck_judge::engines::{Discovery, EngineProcess, Found, Limits, Program};
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::io::Unread;
 use splatcheck_judge::report::Detail;
 use splatcheck_judge::report::devices::describe;
+use splatcheck_judge::words::count;
 use splatcheck_workloads::splat::Splat;
 use splatcheck_workloads::splat::case::Case;
 use splatcheck_workloads::splat::stage::RasterStage;
@@ -182,6 +184,9 @@ pub fn run(plan: &AcceptancePlan, out: &mut dyn Write) -> Result<Outcome, CliErr
     note_missing(&mut acceptance, plan);
     check_all(&mut acceptance, plan, &folder.path());
     measure_all(&mut acceptance, plan, cases)?;
+    if interrupt::is_asked() {
+        return interrupted(&acceptance, plan, out);
+    }
     write(&acceptance, &folder.path()).map_err(cannot)?;
     folder.publish().map_err(cannot)?;
     conclude(&acceptance, plan, out)
@@ -201,6 +206,20 @@ fn chosen(
     discovery.found = named;
     let what = format!("engines that were not asked for: {}", others.join(", "));
     Ok((discovery, if others.is_empty() { Vec::new() } else { vec![what] }))
+}
+
+/// The last words where Ctrl-C came before the report was whole. The folder is not there then.
+fn interrupted(
+    acceptance: &Acceptance,
+    plan: &AcceptancePlan,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
+    let verdict = interrupt::until_then(&acceptance.verdict().to_string());
+    let runs: u64 =
+        acceptance.checks.iter().flat_map(|check| &check.reports).map(EngineReport::runs).sum();
+    writeln!(out, "{verdict}: {}; {} is not written", count(runs, "run"), plan.out.display())?;
+    out.flush()?;
+    Ok(Outcome::Interrupted)
 }
 
 /// The last words, and the exit code's side.
@@ -280,7 +299,7 @@ fn check_all(acceptance: &mut Acceptance, plan: &AcceptancePlan, folder: &Path) 
         acceptance.not_exercised.push(what.to_owned());
         return;
     }
-    for scene in &plan.scenes {
+    for scene in plan.scenes.iter().take_while(|_| !interrupt::is_asked()) {
         let name = scene.ply.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let subject = (name, Subject::Scene(scene.clone()));
         check_one(acceptance, plan, folder, hardware.clone(), subject);
@@ -371,11 +390,11 @@ fn measure_all(
         Progress::new("acceptance", "runs", cases.len() as u64 * engines.len() as u64 * reductions);
     // An engine that gave no times is not asked again.
     let mut silent: Vec<(String, EngineError)> = Vec::new();
-    for case in cases {
+    for case in cases.into_iter().take_while(|_| !interrupt::is_asked()) {
         let stage = RasterStage::new(&case, 0)
             .map_err(|error| CliError::new(format!("scene {}: {error}", case.name)))?;
         let mut scene = SceneReport::new(&case.name, &stage, &lane_widths).map_err(CliError::of)?;
-        for found in &engines {
+        for found in engines.iter().take_while(|_| !interrupt::is_asked()) {
             let known = silent.iter().find(|(id, _)| *id == found.spec.id());
             let outcome = match known {
                 Some((_, error)) => Err(error.clone()),

@@ -13,10 +13,12 @@ use splatcheck_reference::splat::spelled::{KNOWN_ORDERS, PRACTISED_PAIRS};
 
 use super::exit::{self, CliError, Outcome};
 use super::options::{ConventionName, SceneArgs, ScenePlan};
+use super::output::Progress;
 use super::paths;
 use super::scene::scene_cases;
 use super::sharpness::percentile;
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::interrupt;
 use splatcheck_judge::io::{OF_CORPUS, Unread};
 use splatcheck_judge::table::table;
 use splatcheck_judge::workload::Workload;
@@ -98,9 +100,17 @@ pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliE
         .map(|(case, camera)| RasterStage::new(case, camera))
         .collect::<Result<Vec<_>, _>>()
         .map_err(CliError::of)?;
-    formulations(&images, out)?;
-    let projection = projection(&cases, out)?;
-    let pairs = pairs(&images, out)?;
+    let all = Formulation::practised().count() * images.len() + cases.len() + images.len();
+    let steps = Steps(Progress::new("formulations", "evaluations", all as u64));
+    formulations(&images, &steps, out)?;
+    let projection = projection(&cases, &steps, out)?;
+    let pairs = pairs(&images, &steps, out)?;
+    steps.0.finish_and_clear();
+    let (Some(projection), Some(pairs)) = (projection, pairs) else {
+        let done = steps.0.position();
+        writeln!(out, "interrupted after {done} of {all} evaluations: the tables end here")?;
+        return Ok(Outcome::Interrupted);
+    };
     unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     match unread.gap(OF_CORPUS).filter(|_| projection && pairs) {
         Some(gap) => exit::conclude(&Evidence { gaps: vec![gap], ..Evidence::new(&[], &[]) }),
@@ -108,14 +118,33 @@ pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliE
     }
 }
 
-/// The first table.
-fn formulations(images: &[RasterStage], out: &mut dyn Write) -> Result<(), CliError> {
+/// How far it is.
+struct Steps(Progress);
+
+impl Steps {
+    /// The work on each; `None` where Ctrl-C came before all of it was done.
+    fn each<T: Sync, R: Send>(&self, all: &[T], work: impl Fn(&T) -> R + Sync) -> Option<Vec<R>> {
+        let step = |one: &T| {
+            let done = (!interrupt::is_asked()).then(|| work(one))?;
+            self.0.inc(1);
+            Some(done)
+        };
+        all.par_iter().map(step).collect()
+    }
+}
+
+/// The first table, with a row for each formulation that was measured on all images.
+fn formulations(
+    images: &[RasterStage],
+    steps: &Steps,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     let images: Vec<_> = images.par_iter().map(|stage| Accuracy::new(stage.clone())).collect();
     let mut rows = vec![head()];
     for formulation in Formulation::practised() {
-        let samples: Vec<Sample> =
-            images.par_iter().flat_map_iter(|image| image.samples(formulation)).collect();
-        rows.push(row(formulation, samples));
+        let samples = |image: &Accuracy| image.samples(formulation);
+        let Some(samples) = steps.each(&images, samples) else { break };
+        rows.push(row(formulation, samples.concat()));
     }
     let images = images.len();
     writeln!(
@@ -133,14 +162,19 @@ fn formulations(images: &[RasterStage], out: &mut dyn Write) -> Result<(), CliEr
     Ok(())
 }
 
-/// The projection's table; whether all lies inside.
-fn projection(cases: &[Case], out: &mut dyn Write) -> Result<bool, CliError> {
+/// The projection's table; whether all lies inside. `None` where Ctrl-C came before it.
+fn projection(
+    cases: &[Case],
+    steps: &Steps,
+    out: &mut dyn Write,
+) -> Result<Option<bool>, CliError> {
     let stages = cases
         .par_iter()
         .map(ProjectStage::new)
         .collect::<Result<Vec<_>, _>>()
         .map_err(CliError::of)?;
-    let all: Vec<_> = stages.par_iter().map(|stage| stage.spelled(&KNOWN_ORDERS)).collect();
+    let all = steps.each(&stages, |stage| stage.spelled(&KNOWN_ORDERS));
+    let Some(all) = all else { return Ok(None) };
     writeln!(
         out,
         "project and project_backward as public programs spell them, in f32: error / bound with K extra \
@@ -149,12 +183,17 @@ fn projection(cases: &[Case], out: &mut dyn Write) -> Result<bool, CliError> {
     )?;
     let named: Vec<_> =
         KNOWN_ORDERS.iter().map(|s| (s.name, s.extra_roundings, s.counted)).collect();
-    spellings(&named, &all, out)
+    spellings(&named, &all, out).map(Some)
 }
 
-/// The table of (pixel, Gaussian) pairs; whether all lies inside.
-fn pairs(images: &[RasterStage], out: &mut dyn Write) -> Result<bool, CliError> {
-    let all: Vec<_> = images.par_iter().map(|stage| stage.spelled(&PRACTISED_PAIRS)).collect();
+/// The table of (pixel, Gaussian) pairs; whether all lies inside. `None` where Ctrl-C came before it.
+fn pairs(
+    images: &[RasterStage],
+    steps: &Steps,
+    out: &mut dyn Write,
+) -> Result<Option<bool>, CliError> {
+    let all = steps.each(images, |stage| stage.spelled(&PRACTISED_PAIRS));
+    let Some(all) = all else { return Ok(None) };
     writeln!(
         out,
         "\nthe power of a (pixel, Gaussian) pair and its gradients as public programs spell them, likewise, \
@@ -163,7 +202,7 @@ fn pairs(images: &[RasterStage], out: &mut dyn Write) -> Result<bool, CliError> 
     )?;
     let named: Vec<_> =
         PRACTISED_PAIRS.iter().map(|s| (s.name, s.extra_roundings, s.counted)).collect();
-    spellings(&named, &all, out)
+    spellings(&named, &all, out).map(Some)
 }
 
 /// A table of spellings, what they have been found to do on several inputs, and what their roundings are;

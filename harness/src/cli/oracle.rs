@@ -10,6 +10,7 @@ use std::io::Write;
 use super::case::read_splats;
 use super::contract::ModelName;
 use super::exit::{CliError, Outcome};
+use super::output::Progress;
 use super::sharpness;
 use options::written;
 pub use options::{OracleArgs, OraclePlan, ScalarName};
@@ -77,9 +78,12 @@ fn cannot(plan: &OraclePlan, error: TooManyPairs) -> CliError {
 
 /// Computes and writes the result in f64 with its bounds, if there are any; answers with a report of them.
 fn exact(case: &Case, plan: &OraclePlan, model: Option<ModelName>) -> Result<String, CliError> {
+    let bar = Progress::new("oracle", "steps", 1 + u64::from(model.is_some()));
     let computed = in_f64(case, plan.stages).map_err(|error| cannot(plan, error))?;
+    bar.inc(1);
     let bounds = model.map(|model| computed.bounds(case, model.arithmetic())).transpose();
     let bounds = bounds.map_err(|error| cannot(plan, error))?;
+    bar.finish_and_clear();
     let report = bounds
         .as_ref()
         .map(|(radii, undecided)| sharpness::report(radii, undecided, &computed.gradients));

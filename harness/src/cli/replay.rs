@@ -14,7 +14,7 @@ use super::contender::contender;
 use super::contract::Promise;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
-use super::output::OutputArgs;
+use super::output::{OutputArgs, Progress};
 use super::parts;
 use super::wgsl::Started;
 use super::{paths, replay_trace};
@@ -25,7 +25,7 @@ use crate::user_wgsl::{self, UserWgsl};
 use splatcheck_emulator::WARP;
 use splatcheck_gpu::Stage;
 use splatcheck_judge::campaign::{
-    Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign,
+    Contender, EngineReport, Everything, Hooks, Item, as_it_is, run as run_campaign,
 };
 use splatcheck_judge::engines::command::{CommandId, CommandLine, Grants};
 use splatcheck_judge::engines::repeated::Repeats;
@@ -227,10 +227,23 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     if contenders.is_empty() {
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
     }
-    let camera = recorded.camera;
-    let reports = run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is))
-        .map_err(CliError::of)?;
+    let reports = run_again(plan, (case, recorded.camera), contenders)?;
     conclude_replay(&reports, not_sought, (plan, &notes), out)
+}
+
+/// Runs the recorded case, and says how far it is.
+fn run_again(
+    plan: &ReplayPlan,
+    (case, camera): (AnyCase, usize),
+    contenders: Vec<Contender<'_>>,
+) -> Result<Vec<EngineReport>, CliError> {
+    let runs = contenders.iter().map(|one| one.runs(case.as_ref(), &Everything)).sum();
+    let bar = Progress::of_runs(plan.detail, "replay", runs);
+    let progress = |runs| bar.inc(runs);
+    let hooks = Hooks::new(&as_it_is).observed(&progress);
+    let reports = run_campaign([(case, camera)].into_iter(), contenders, hooks);
+    bar.finish_and_clear();
+    reports.map_err(CliError::of)
 }
 
 /// Shows what came of it.
@@ -297,9 +310,7 @@ impl Recorded {
         let mut started = command.start()?;
         let contender = started.contender(promise, repeats);
         let contender = parts::contender(parts::of_notes(recorded.1)?, contender);
-        let item = [(case, self.camera)].into_iter();
-        let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is));
-        let mut reports = reports.map_err(CliError::of)?;
+        let mut reports = run_again(recorded.0, (case, self.camera), vec![contender])?;
         command.ran(&mut reports, &started)?;
         command.tell(&mut reports);
         writeln!(out, "{command}\n")?;
@@ -331,10 +342,7 @@ impl Recorded {
         let any_order = Setting { reduction: Reduction::BASELINE, threshold: 0 };
         let setting = self.setting.unwrap_or(any_order);
         let contenders = engines.iter_mut().map(|engine| engine.contender((stage, setting)));
-        let contenders = contenders.collect();
-        let item = [(case, self.camera)].into_iter();
-        let reports =
-            run_campaign(item, contenders, Hooks::new(&as_it_is)).map_err(CliError::of)?;
+        let reports = run_again(plan, (case, self.camera), contenders.collect())?;
         conclude_replay(&reports, observe.not_sought(), (plan, notes), out)
     }
 

@@ -15,6 +15,7 @@ use splatcheck_reference::grid::{Encoding, Grid, Growth, Profile};
 use splatcheck_reference::splat::Gaussians;
 
 use super::exit::{CliError, Outcome};
+use super::output::Progress;
 use super::scene::scene_cases;
 use options::Source;
 pub use options::{TrafficArgs, TrafficPlan};
@@ -48,34 +49,40 @@ const LEVELS: Growth = Growth {
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &TrafficPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let mut parts = Vec::new();
+    let bar = Progress::new("traffic", "views and levels", 0);
+    let levels = u64::from(LEVELS.levels);
+    let mut counting = Counting { plan, bar, parts: Vec::new() };
     match &plan.source {
         Source::Scene(scene) => {
             let scene = scene_cases(scene, &plan.convention.convention())?;
             scene.said.lines().try_for_each(|line| writeln!(out, "{line}"))?;
             let cases = scene.cases;
-            splats(plan, &cases, &mut parts)?;
-            write_splats(plan, &parts, out)?;
+            counting.bar.inc_length(cases.len() as u64 + levels * Order::ALL.len() as u64);
+            counting.splats(&cases)?;
+            counting.write_splats(out)?;
             let drawn = rays(&cases, plan.points)?;
             for order in Order::ALL {
                 let points = in_order(drawn.clone(), order, SEED);
                 let what = format!("samples along the rays of {} cameras", cases.len());
-                grid(plan, &points, &format!("{what}, {}", order.name()), &mut parts, out)?;
+                counting.grid(&points, &format!("{what}, {}", order.name()), out)?;
             }
         }
         Source::Image(size) => {
             let drawn = pixels(*size, plan.points);
+            counting.bar.inc_length(levels * Order::ALL.len() as u64);
             for order in Order::ALL {
                 let points = in_order(drawn.clone(), order, SEED);
                 let what = format!("pixels of {}x{}, {}", size[0], size[1], order.name());
-                grid(plan, &points, &what, &mut parts, out)?;
+                counting.grid(&points, &what, out)?;
             }
         }
         Source::Uniform => {
             let points = uniform::<3>(plan.points, SEED);
-            grid(plan, &points, "a uniform batch", &mut parts, out)?;
+            counting.bar.inc_length(levels);
+            counting.grid(&points, "a uniform batch", out)?;
         }
     }
+    counting.bar.finish_and_clear();
     writeln!(
         out,
         "best: of the settings that neither add up in workgroup memory nor without atomics, that with the \
@@ -83,7 +90,7 @@ pub fn run(plan: &TrafficPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
         plan.price
     )?;
     if let Some(file) = &plan.json {
-        let text = serde_json::to_string_pretty(&parts).map_err(CliError::of)?;
+        let text = serde_json::to_string_pretty(&counting.parts).map_err(CliError::of)?;
         write_file(file, (text + "\n").as_bytes()).map_err(CliError::of)?;
     }
     Ok(Outcome::Agree)
@@ -101,70 +108,83 @@ fn rays(cases: &[Case], count: usize) -> Result<Vec<[f32; 3]>, CliError> {
     along_rays(gaussians, &views, count, SEED).map_err(CliError::of)
 }
 
-/// Counts `rasterize_backward` for each camera.
-fn splats(plan: &TrafficPlan, cases: &[Case], parts: &mut Vec<Part>) -> Result<(), CliError> {
-    let counted: Vec<Part> = cases
-        .par_iter()
-        .map(|case| {
-            let stage = RasterStage::new(case, 0).map_err(CliError::of)?;
-            let steps = Contributions::new(&stage, plan.lane_width).map_err(CliError::of)?;
-            let place = Place::Splats { view: case.name.clone() };
-            let counts = Counts::new(&steps);
-            Part::new(place, &counts, RASTERIZE_BACKWARD.reductions(), plan.price)
-                .map_err(CliError::of)
-        })
-        .collect::<Result<_, _>>()?;
-    parts.extend(counted);
-    Ok(())
+/// What is counted, and how far it is.
+struct Counting<'p> {
+    plan: &'p TrafficPlan,
+    bar: Progress,
+    parts: Vec<Part>,
 }
 
-fn write_splats(plan: &TrafficPlan, parts: &[Part], out: &mut dyn Write) -> Result<(), CliError> {
-    writeln!(out, "rasterize_backward, {} lanes a warp", plan.lane_width)?;
-    for part in parts {
-        let Place::Splats { view } = &part.place else { continue };
-        writeln!(out, "\n{view}\n")?;
-        out.write_all(table(&part.rows()).as_bytes())?;
+impl Counting<'_> {
+    /// Counts `rasterize_backward` for each camera.
+    fn splats(&mut self, cases: &[Case]) -> Result<(), CliError> {
+        let (plan, bar) = (self.plan, &self.bar);
+        let counted: Vec<Part> = cases
+            .par_iter()
+            .map(|case| {
+                let stage = RasterStage::new(case, 0).map_err(CliError::of)?;
+                let steps = Contributions::new(&stage, plan.lane_width).map_err(CliError::of)?;
+                let place = Place::Splats { view: case.name.clone() };
+                let counts = Counts::new(&steps);
+                bar.inc(1);
+                Part::new(place, &counts, RASTERIZE_BACKWARD.reductions(), plan.price)
+                    .map_err(CliError::of)
+            })
+            .collect::<Result<_, _>>()?;
+        self.parts.extend(counted);
+        Ok(())
     }
-    writeln!(out)?;
-    Ok(())
-}
 
-/// Counts `grid_backward` level by level and writes its table.
-fn grid<const D: usize>(
-    plan: &TrafficPlan,
-    points: &[[f32; D]],
-    what: &str,
-    parts: &mut Vec<Part>,
-    out: &mut dyn Write,
-) -> Result<(), CliError> {
-    let grid =
-        Grid::grown(Encoding::tiny_cuda_nn(), [D, FEATURES], &LEVELS).map_err(CliError::of)?;
-    let mut found = Vec::new();
-    levels(&grid, points.as_flattened(), plan.lane_width, |number, level, counts| {
-        let place = Place::Level {
-            points: what.to_owned(),
-            level: number,
-            resolution: level.resolution,
-            entries: level.entries,
-            dense: level.dense,
-        };
-        // A workgroup keeps the sums of fewer entries than a level has.
-        let alone = |reduction: &Reduction| reduction.row().of_workgroup == OfWorkgroup::Nothing;
-        let reductions = GRID_BACKWARD.reductions().filter(alone);
-        found.push(Part::new(place, counts, reductions, plan.price));
-    })
-    .map_err(CliError::of)?;
-    let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(CliError::of)?;
-    writeln!(
-        out,
-        "grid_backward, {} points ({what}), {D} dimensions, {FEATURES} features, {} lanes a warp\n",
-        points.len(),
-        plan.lane_width
-    )?;
-    let mut rows = vec![part::level_head()];
-    rows.extend(found.iter().map(Part::level_row));
-    out.write_all(table(&rows).as_bytes())?;
-    writeln!(out)?;
-    parts.extend(found);
-    Ok(())
+    fn write_splats(&self, out: &mut dyn Write) -> Result<(), CliError> {
+        writeln!(out, "rasterize_backward, {} lanes a warp", self.plan.lane_width)?;
+        for part in &self.parts {
+            let Place::Splats { view } = &part.place else { continue };
+            writeln!(out, "\n{view}\n")?;
+            out.write_all(table(&part.rows()).as_bytes())?;
+        }
+        writeln!(out)?;
+        Ok(())
+    }
+
+    /// Counts `grid_backward` level by level and writes its table.
+    fn grid<const D: usize>(
+        &mut self,
+        points: &[[f32; D]],
+        what: &str,
+        out: &mut dyn Write,
+    ) -> Result<(), CliError> {
+        let plan = self.plan;
+        let grid =
+            Grid::grown(Encoding::tiny_cuda_nn(), [D, FEATURES], &LEVELS).map_err(CliError::of)?;
+        let mut found = Vec::new();
+        levels(&grid, points.as_flattened(), plan.lane_width, |number, level, counts| {
+            let place = Place::Level {
+                points: what.to_owned(),
+                level: number,
+                resolution: level.resolution,
+                entries: level.entries,
+                dense: level.dense,
+            };
+            // A workgroup keeps the sums of fewer entries than a level has.
+            let alone =
+                |reduction: &Reduction| reduction.row().of_workgroup == OfWorkgroup::Nothing;
+            let reductions = GRID_BACKWARD.reductions().filter(alone);
+            found.push(Part::new(place, counts, reductions, plan.price));
+            self.bar.inc(1);
+        })
+        .map_err(CliError::of)?;
+        let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(CliError::of)?;
+        writeln!(
+            out,
+            "grid_backward, {} points ({what}), {D} dimensions, {FEATURES} features, {} lanes a warp\n",
+            points.len(),
+            plan.lane_width
+        )?;
+        let mut rows = vec![part::level_head()];
+        rows.extend(found.iter().map(Part::level_row));
+        out.write_all(table(&rows).as_bytes())?;
+        writeln!(out)?;
+        self.parts.extend(found);
+        Ok(())
+    }
 }

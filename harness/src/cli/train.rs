@@ -59,7 +59,10 @@ pub fn run(plan: &TrainPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         )?;
     }
     plan.said.lines().try_for_each(|line| writeln!(out, "{line}"))?;
-    report.write_files()?;
+    // A curve that Ctrl-C cut short is not written: the file would pass for the whole.
+    if !report.runs.iter().any(Run::was_interrupted) {
+        report.write_files()?;
+    }
     out.flush()?;
     conclude(&report.runs)
 }
@@ -87,7 +90,7 @@ fn nothing(error: EngineError) -> Curve {
 /// A run that ends at a number that is not finite disagrees with the oracle, whose numbers are. How far
 /// apart two curves may lie nobody says.
 fn conclude(runs: &[Run]) -> Result<Outcome, CliError> {
-    if runs.iter().any(|run| matches!(run.curve.end, End::Interrupted { .. })) {
+    if runs.iter().any(Run::was_interrupted) {
         return Ok(Outcome::Interrupted);
     }
     let Some((oracle, others)) = runs.split_first() else { return Ok(Outcome::Agree) };

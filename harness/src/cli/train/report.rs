@@ -27,6 +27,11 @@ impl Run {
         }
     }
 
+    /// Whether Ctrl-C ended it.
+    pub(super) fn was_interrupted(&self) -> bool {
+        matches!(self.curve.end, End::Interrupted { .. })
+    }
+
     /// Why it ended before its last step, if it did.
     pub(super) fn stopped(&self) -> Option<String> {
         match &self.curve.end {
