@@ -4,16 +4,17 @@
 //! A system is a folder: `NAME.cu`, `NAME.toml` (the manifest of `gradcheck`) and `README.md`. Its PTX lies in the
 //! archive `ptx.tar.zst` beside the folders: the right kernels, a file for each further reduction of its sums,
 //! and one for each of its planted bugs. `// bug 1` in the source marks the line of the forward kernel whose part
-//! the first bug loses. Where there is a `NAME.wgsl`, it has the same kernels with the same parameters, and the
-//! constant BUG that plants the same bugs. Where the manifest has `[other]`, those launches compute in another way
-//! what the forward ones compute, and both are compared as well. Two systems of sparse convolution have integers
-//! alone, and a judge of their own.
+//! the first bug loses; `// bug 3 in v_first` says which array the third spoils, which loses no line's part. Where
+//! there is a `NAME.wgsl`, it has the same kernels with the same parameters, and the constant BUG that plants the
+//! same bugs. Where the manifest has `[other]`, those launches compute in another way what the forward ones compute,
+//! and both are compared as well. Two systems of sparse convolution have integers alone, and a judge of their own.
 
 mod exact;
 mod gather_scatter;
 mod kernel_map;
 mod outcome;
 mod sites;
+mod thresholds;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,17 +23,15 @@ use splatcheck_emulator::Schedule;
 use splatcheck_gpu::archive::Archive;
 use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{read, source_tree};
-use splatcheck_judge::traffic::cost::PRICE;
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check,
-    compare, traffic,
+    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check, compare,
 };
 use exact::Exact;
 use gather_scatter::GatherScatter;
 use kernel_map::KernelMaps;
 use outcome::BUG;
-pub use outcome::{GalleryError, Judgement};
+pub use outcome::{Best, GalleryError, Judgement};
 
 /// A system.
 #[derive(Clone, Debug)]
@@ -58,10 +57,13 @@ impl System {
     /// # Errors
     /// [`GalleryError`]: its files do not fit each other.
     pub fn judge(&self, count: u64, seed: u64) -> Result<Judgement, GalleryError> {
-        match self {
-            Self::Floats(system) => system.judge(count, seed),
-            Self::Integers(system) => (system.judge)(&system.files, count, seed),
-        }
+        let (files, judged) = match self {
+            Self::Floats(system) => (&system.files, system.judge(count, seed)?),
+            Self::Integers(system) => (&system.files, (system.judge)(&system.files, count, seed)?),
+        };
+        let text = files.get("").map_or("", String::as_str);
+        let kernels = text.lines().filter(|line| line.contains(".entry ")).count();
+        Ok(Judgement { kernels, ..judged })
     }
 }
 
@@ -82,8 +84,8 @@ pub struct Floats {
     /// Kernels by variant: nothing for the right ones, `sw-b` for a reduction, `wgsl` for those in WGSL, `bug1` and
     /// `bug1-wgsl` for a planted bug.
     files: BTreeMap<String, String>,
-    /// The marked lines of its sources, by bug.
-    marks: BTreeMap<String, String>,
+    /// What the report of each planted bug must name.
+    marks: BTreeMap<String, Mark>,
 }
 
 /// The baseline, which the right kernels of a system have.
@@ -94,16 +96,6 @@ pub const WGSL: &str = "wgsl";
 
 /// The line of a program in WGSL that says which bug is planted.
 const NO_BUG: &str = "const BUG = 0u;";
-
-/// The reductions that have a threshold and add up in registers, and the size that is the threshold.
-const WITH_THRESHOLD: [&str; 4] = ["sw-s", "sw-b", "segmented", "subgroup"];
-const THRESHOLD: &str = "threshold";
-
-/// Thresholds at which a reduction does something: groups of 2 lanes to a warp.
-const THRESHOLDS: std::ops::RangeInclusive<i64> = 2..=32;
-
-/// One case of so many has its traffic counted at every threshold.
-const COUNTED: usize = 4;
 
 /// The systems whose numbers are integers, by the names of their folders.
 const EXACT: [(&str, exact::Judge); 2] = [
@@ -218,7 +210,7 @@ impl Floats {
     fn judge(&self, count: u64, seed: u64) -> Result<Judgement, GalleryError> {
         let cases = self.cases(count, seed)?;
         let mut judgement = Judgement::default();
-        let baseline = self.program(BASELINE)?;
+        let (baseline, alike) = (self.program(BASELINE)?, self.alike());
         for reduction in self.reductions() {
             let program = self.program(reduction)?;
             let traffic = judgement.reductions.entry(reduction.to_owned()).or_default();
@@ -226,9 +218,10 @@ impl Floats {
             for (case, schedule) in &cases {
                 judgement.runs += 1;
                 let looks = self.looks([&baseline, &program], (case, schedule))?;
-                // One of several looks at the same launches counts what they send.
-                *traffic +=
-                    looks.first().map_or(Traffic::default(), |(_, checked)| checked.traffic);
+                // One of several looks at the same launches counts what they send: in lockstep, since another order
+                // parts lanes that add at once.
+                let counted = looks.first().filter(|_| *schedule == Schedule::lockstep());
+                *traffic += counted.map_or(Traffic::default(), |(_, checked)| checked.traffic);
                 for (beside, checked) in looks {
                     judgement.wrong.extend(wrong(reduction, beside, &checked));
                     for judged in &checked.arrays {
@@ -237,69 +230,23 @@ impl Floats {
                         *sums.entry(judged.name.clone()).or_default() += tells;
                     }
                 }
-                if reduction != BASELINE && self.manifest.other.is_empty() {
-                    let same = compare(&self.manifest, [&baseline, &program], case, schedule);
+                if reduction != BASELINE {
+                    let same = compare(&alike, [&baseline, &program], case, schedule);
                     let same = same.map_err(|source| self.failed(source))?;
-                    judgement.wrong.extend(wrong(reduction, "the baseline", &same));
+                    judgement.wrong.extend(wrong(reduction, BASELINE, &same));
+                    judgement.with_baseline += same.compared();
                 }
             }
             let idle = sums.into_iter().filter(|(_, tells)| *tells == 0);
             let idle = idle.map(|(name, _)| format!("{reduction}: nothing of {name} was judged"));
             judgement.wrong.extend(idle);
         }
-        self.find_best(count, seed, &mut judgement)?;
-        for (bug, place) in &self.marks {
-            let found = self.first_line(bug, &baseline, &cases)?;
-            let named = found.line.as_ref().is_some_and(|line| is_at(line, place));
-            judgement.bugs.insert(bug.clone(), (found.words, named));
+        self.at_every_threshold((count, seed), &mut judgement)?;
+        for (bug, mark) in &self.marks {
+            let found = self.first_line((bug, mark), &baseline, &cases)?;
+            judgement.bugs.insert(bug.clone(), (found.words.clone(), mark.is_named(&found)));
         }
         Ok(judgement)
-    }
-
-    /// Finds the reduction and threshold that cost the least on a part of the cases.
-    fn find_best(
-        &self,
-        count: u64,
-        seed: u64,
-        judgement: &mut Judgement,
-    ) -> Result<(), GalleryError> {
-        if !self.manifest.sizes.contains_key(THRESHOLD) {
-            return Ok(());
-        }
-        let baseline = self.program(BASELINE)?;
-        let mut least = self.cost((BASELINE, &baseline), 0, (count, seed), judgement)?;
-        for reduction in WITH_THRESHOLD.into_iter().filter(|name| self.files.contains_key(*name)) {
-            let program = self.program(reduction)?;
-            for threshold in THRESHOLDS {
-                let cost = self.cost((reduction, &program), threshold, (count, seed), judgement)?;
-                if cost < least {
-                    least = cost;
-                    judgement.best = Some((reduction.to_owned(), threshold));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What a reduction costs at a threshold.
-    fn cost(
-        &self,
-        (reduction, program): (&str, &Program),
-        threshold: i64,
-        (count, seed): (u64, u64),
-        judgement: &mut Judgement,
-    ) -> Result<f64, GalleryError> {
-        let mut all = Traffic::default();
-        for index in (0..count).step_by(COUNTED) {
-            let setting = BTreeMap::from([(THRESHOLD.to_owned(), threshold)]);
-            let case = Case::drawn(&self.manifest, (seed, index), &setting);
-            let case = case.map_err(|source| self.failed(source))?;
-            let counted = traffic(&self.manifest, program, &case);
-            let counted = counted.map_err(|source| self.failed(source))?;
-            judgement.wrong.extend(wrong(reduction, "the baseline", &counted));
-            all += counted.traffic;
-        }
-        Ok(modelled(all))
     }
 
     /// Judges a program on a case by what is independent of its reduction: the derivative, where it has backward
@@ -321,60 +268,84 @@ impl Floats {
         Ok(all)
     }
 
-    /// What the report of a planted bug says first.
+    /// What the report of a planted bug says first: what explains it, or, where no line can, what is wrong.
     fn first_line(
         &self,
-        bug: &str,
+        (bug, mark): (&str, &Mark),
         baseline: &Program,
         cases: &[(Case, Schedule)],
     ) -> Result<Explained, GalleryError> {
         let program = self.program(bug)?;
-        let mut seen = "it was not found";
-        for (case, schedule) in cases {
-            for (_, checked) in self.looks([baseline, &program], (case, schedule))? {
+        let mut seen = None;
+        'all: for (case, schedule) in cases {
+            for (beside, checked) in self.looks([baseline, &program], (case, schedule))? {
+                seen = seen.or_else(|| difference(beside, &checked));
                 if let Some(explained) = checked.explained {
                     return Ok(explained);
                 }
-                if checked.is_wrong() {
-                    seen = "it was found and not explained";
+                if seen.is_some() && matches!(mark, Mark::Array(_)) {
+                    break 'all;
                 }
             }
         }
-        Ok(Explained { words: seen.to_owned(), line: None })
+        let words = seen.unwrap_or_else(|| "it was not found".to_owned());
+        Ok(Explained { words, line: None })
     }
 }
 
-/// The lines of a source that a planted bug is marked at, by the variant that has it.
-fn marked(file: &str, source: &str, ending: &str) -> BTreeMap<String, String> {
+/// What the report of a planted bug must name.
+#[derive(Clone, Debug)]
+enum Mark {
+    /// The line of the forward kernel whose part is lost: `// bug 1` stands at its end.
+    Line(String),
+    /// The array that is wrong, where no line's part is lost: `// bug 3 in v_first` stands at the bug.
+    Array(String),
+}
+
+impl Mark {
+    fn is_named(&self, found: &Explained) -> bool {
+        let begins = |text: &str, with: &str, ends: [char; 2]| {
+            text.strip_prefix(with).is_some_and(|rest| rest.is_empty() || rest.starts_with(ends))
+        };
+        match self {
+            // In WGSL a line has a column too.
+            Self::Line(at) => found.line.as_ref().is_some_and(|line| begins(line, at, [':'; 2])),
+            Self::Array(name) => begins(&found.words, name, [' ', ',']),
+        }
+    }
+}
+
+/// The marks of a source, by the variant that has the bug.
+fn marked(file: &str, source: &str, ending: &str) -> BTreeMap<String, Mark> {
     let mut marks = BTreeMap::new();
     for (line, number) in source.lines().zip(1..) {
         let bugs = line.rsplit_once("// bug ").map(|(_, bugs)| bugs.split(" and "));
-        let mark = |bug| (format!("{BUG}{bug}{ending}"), format!("{file}:{number}"));
+        let mark = |bug: &str| {
+            let (bug, mark) = match bug.split_once(" in ") {
+                Some((bug, array)) => (bug, Mark::Array(array.to_owned())),
+                None => (bug, Mark::Line(format!("{file}:{number}"))),
+            };
+            (format!("{BUG}{bug}{ending}"), mark)
+        };
         marks.extend(bugs.into_iter().flatten().map(mark));
     }
     marks
 }
 
-/// Whether a place is the marked line: in WGSL it has a column too.
-fn is_at(found: &str, marked: &str) -> bool {
-    found.strip_prefix(marked).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-}
-
-/// The time of launches, in additions of one lane to memory, as `splatcheck traffic` models it.
-#[expect(clippy::cast_precision_loss, reason = "a model, by which settings are ranked")]
-fn modelled(sent: Traffic) -> f64 {
-    sent.operations as f64 + PRICE * sent.of_warps as f64
-}
-
 /// What is wrong with a right kernel, in words.
 fn wrong(reduction: &str, beside: &str, checked: &Checked) -> Option<String> {
+    difference(beside, checked).map(|words| format!("{reduction}: {words}"))
+}
+
+/// The first number that is not what is beside it, in words.
+fn difference(beside: &str, checked: &Checked) -> Option<String> {
     if let Some(fault) = &checked.fault {
-        return Some(format!("{reduction}: no result: {fault}"));
+        return Some(format!("no result: {fault}"));
     }
     let judged = checked.arrays.iter().find(|judged| !judged.wrong.is_empty())?;
     let element = judged.wrong[0];
     Some(format!(
-        "{reduction}: {}, element {} is {:e}, {beside} is {:e}",
+        "{}, element {} is {:e}, {beside} is {:e}",
         judged.name, element.index, element.found, element.expected
     ))
 }

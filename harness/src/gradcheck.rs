@@ -25,7 +25,7 @@ mod purpose;
 mod shrink;
 mod stages;
 
-pub use compare::{compare, traffic};
+pub use compare::{compare, compare_all};
 pub use draw::{Array, Case, CaseProblem};
 pub use dtype::{Dtype, Values, Whole};
 pub use judge::{Checked, Judged, accuracy, check, exact_arrays};

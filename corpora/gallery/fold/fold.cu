@@ -1,4 +1,4 @@
-// reductions: atomic sw-s sw-b segmented block subgroup
+// reductions: atomic sw-s sw-b segmented block subgroup per-key
 // A 3D convolution whose slices each stand for several layers, and the 2D convolution that computes the same.
 //
 // Zheng et al.: SparseSSP: 3D Subcellular Structure Prediction from Sparse-View Transmitted Light Images (arXiv
@@ -132,6 +132,17 @@ extern "C" __global__ void convolve_2d_backward_image(
 // per channel that goes in.
 extern "C" __global__ void convolve_2d_backward_weights(
     const float* image, const float* v_out, float* v_folded, Sizes n, unsigned threshold) {
+#ifdef PER_KEY // A row of weights has all pixels of its channels.
+    const auto pixels = [=](unsigned) { return make_uint2(0, n.area()); };
+    const auto of_pixel = [=](unsigned row, unsigned pixel, float (&sums)[TAPS]) {
+        const float v = v_out[row / n.folded_in() * n.area() + pixel];
+        for (unsigned tap = 0; tap < TAPS; tap++) {
+            const int at = seen(n, pixel, tap);
+            sums[tap] += at >= 0 ? v * image[row % n.folded_in() * n.area() + at] : 0.0f;
+        }
+    };
+    add_lists<TAPS>(n.folded_out() * n.folded_in(), v_folded, TAPS, pixels, of_pixel);
+#else
     const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
     const bool works = t < n.folded_out() * n.area();
     const unsigned pixel = t % n.area(), o = t / n.area();
@@ -147,10 +158,21 @@ extern "C" __global__ void convolve_2d_backward_weights(
         const unsigned row = o * n.folded_in() + c;
         add_rows<MOST_FOLDED>(row, works, threshold, values, n.folded_out() * n.folded_in(), v_folded);
     }
+#endif
 }
 
 // All layers add to one set of weights: one thread per folded number, and one step per layer of the kernel.
 extern "C" __global__ void unfold(const float* v_folded, float* v_weights, Sizes n, unsigned threshold) {
+#ifdef PER_KEY // A weight has all pairs of a slice and a layer.
+    const auto pairs = [=](unsigned) { return make_uint2(0, n.slices * n.layers()); };
+    add_lists<1>(n.out * n.in * 3 * TAPS, v_weights, 1, pairs, [=](unsigned weight, unsigned pair, float (&sums)[1]) {
+        const unsigned tap = weight % TAPS, step = weight / TAPS % 3, channels = weight / TAPS / 3;
+        const unsigned s = pair % n.slices, z = pair / n.slices, c = channels % n.in, o = channels / n.in;
+        if (folds(n, s, z, step)) {
+            sums[0] += v_folded[((o * n.layers() + z) * n.folded_in() + c * n.slices + s) * TAPS + tap];
+        }
+    });
+#else
     const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
     const bool works = t < n.folded_out() * n.folded_in() * TAPS;
     const unsigned tap = t % TAPS, row = t / TAPS;
@@ -164,4 +186,5 @@ extern "C" __global__ void unfold(const float* v_folded, float* v_weights, Sizes
         const unsigned weight = ((o * n.in + c) * 3 + step) * TAPS + tap;
         add_rows<MOST_WEIGHTS>(weight, adds, threshold, values, n.out * n.in * 3 * TAPS, v_weights);
     }
+#endif
 }

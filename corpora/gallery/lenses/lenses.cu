@@ -1,4 +1,4 @@
-// reductions: atomic sw-s sw-b segmented block subgroup
+// reductions: atomic sw-s sw-b segmented block subgroup per-key
 // Projection of points by four cameras, and the gradients of the points and of the camera, which is one row for the
 // whole launch. With (X, Y, Z) = R p + t, rho = sqrt(X^2 + Y^2) and theta = atan2(rho, Z):
 //
@@ -165,6 +165,41 @@ __device__ void angle_backward(
 #endif
 }
 
+// What point i adds to the gradient of the camera, and its own gradient. Returns whether it is there at all: beyond
+// the near plane.
+__device__ bool point_backward(
+    const float* points, const float* intrinsics, const float* distortion, const float* pose, float near_plane,
+    unsigned model, unsigned i, const float* v_means2d, const float* v_depths, CameraTerms& terms,
+    float (&v_point)[3]
+) {
+    const float* point = points + 3 * i;
+    const InCamera at(pose, point);
+    if (!(at.z > near_plane)) return false;
+    const float v_u = v_means2d[2 * i], v_v = v_means2d[2 * i + 1], fx = intrinsics[0], fy = intrinsics[1];
+    float v_at[3] = {};
+    terms.intrinsics[2] = v_u;
+    terms.intrinsics[3] = v_v;
+    if (model == ORTHOGRAPHIC) {
+        terms.intrinsics[0] = v_u * at.x;
+        terms.intrinsics[1] = v_v * at.y;
+        v_at[0] = v_u * fx;
+        v_at[1] = v_v * fy;
+    } else if (model == THIN_PRISM) {
+        thin_prism_backward(at, distortion, v_u, v_v, fx, fy, terms, v_at);
+    } else {
+        angle_backward(at, distortion, model, v_u, v_v, fx, fy, terms, v_at);
+    }
+    v_at[2] += v_depths[i];
+#pragma unroll
+    for (unsigned row = 0; row < 3; row++) {
+#pragma unroll
+        for (unsigned k = 0; k < 3; k++) terms.pose[4 * row + k] = v_at[row] * point[k];
+        terms.pose[4 * row + 3] = v_at[row];
+        v_point[row] = pose[row] * v_at[0] + pose[4 + row] * v_at[1] + pose[8 + row] * v_at[2];
+    }
+    return true;
+}
+
 extern "C" __global__ void project_backward(
     const float* points, const float* intrinsics, const float* distortion, const float* pose,
     float near_plane, unsigned n, unsigned model, unsigned threshold,
@@ -176,37 +211,41 @@ extern "C" __global__ void project_backward(
     float* v_pose           // [3,4]
 ) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    const float* point = points + 3 * min(i, n - 1);
-    const InCamera at(pose, point);
-    const bool contributes = i < n && at.z > near_plane;
     // Exact zeros in lanes that do not contribute: they take part in every vote and shuffle.
     CameraTerms terms;
+    const auto of_point = [=](unsigned i, CameraTerms& terms, float (&v_point)[3]) {
+        return point_backward(points, intrinsics, distortion, pose, near_plane, model, i, v_means2d, v_depths,
+                              terms, v_point);
+    };
+    float v_point[3];
+    const bool contributes = i < n && of_point(i, terms, v_point);
     if (contributes) {
-        const float v_u = v_means2d[2 * i], v_v = v_means2d[2 * i + 1], fx = intrinsics[0], fy = intrinsics[1];
-        float v_at[3] = {};
-        terms.intrinsics[2] = v_u;
-        terms.intrinsics[3] = v_v;
-        if (model == ORTHOGRAPHIC) {
-            terms.intrinsics[0] = v_u * at.x;
-            terms.intrinsics[1] = v_v * at.y;
-            v_at[0] = v_u * fx;
-            v_at[1] = v_v * fy;
-        } else if (model == THIN_PRISM) {
-            thin_prism_backward(at, distortion, v_u, v_v, fx, fy, terms, v_at);
-        } else {
-            angle_backward(at, distortion, model, v_u, v_v, fx, fy, terms, v_at);
-        }
-        v_at[2] += v_depths[i];
-#pragma unroll
-        for (unsigned row = 0; row < 3; row++) {
-#pragma unroll
-            for (unsigned k = 0; k < 3; k++) terms.pose[4 * row + k] = v_at[row] * point[k];
-            terms.pose[4 * row + 3] = v_at[row];
-            v_points[3 * i + row] = pose[row] * v_at[0] + pose[4 + row] * v_at[1] + pose[8 + row] * v_at[2];
-        }
+        for (unsigned axis = 0; axis < 3; axis++) v_points[3 * i + axis] = v_point[axis];
     }
+#ifdef PER_KEY // The lanes of one warp take all points, for each row by itself.
+    const auto all = [=](unsigned) { return make_uint2(0, n); };
+    add_lists<4>(1, v_intrinsics, 4, all, [=](unsigned, unsigned i, float (&sums)[4]) {
+        CameraTerms terms;
+        float v_point[3];
+        of_point(i, terms, v_point);
+        for (unsigned v = 0; v < 4; v++) sums[v] += terms.intrinsics[v];
+    });
+    add_lists<9>(1, v_distortion, 9, all, [=](unsigned, unsigned i, float (&sums)[9]) {
+        CameraTerms terms;
+        float v_point[3];
+        of_point(i, terms, v_point);
+        for (unsigned v = 0; v < 9; v++) sums[v] += terms.distortion[v];
+    });
+    add_lists<12>(1, v_pose, 12, all, [=](unsigned, unsigned i, float (&sums)[12]) {
+        CameraTerms terms;
+        float v_point[3];
+        of_point(i, terms, v_point);
+        for (unsigned v = 0; v < 12; v++) sums[v] += terms.pose[v];
+    });
+#else
     const Keyed<1, 4>::Lanes lanes(contributes ? 0 : NO_KEY, contributes, threshold);
     add_rows<1>(lanes, terms.intrinsics, 1, v_intrinsics);
     add_rows<1>(lanes, terms.distortion, 1, v_distortion);
     add_rows<1>(lanes, terms.pose, 1, v_pose);
+#endif
 }

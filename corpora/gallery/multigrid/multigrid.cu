@@ -1,4 +1,4 @@
-// reductions: atomic sw-s sw-b segmented block subgroup
+// reductions: atomic sw-s sw-b segmented block subgroup per-key
 // Features of a video on two grids: resampled from one shape to another, weighed there, and brought back by the
 // adjoint of the resampling.
 //
@@ -121,7 +121,7 @@ extern "C" __global__ void restrict_backward(
 ) {
     const unsigned f = blockIdx.x * blockDim.x + threadIdx.x;
     const bool contributes = f < shapes.points();
-    float values[CHANNELS] = {};
+    [[maybe_unused]] float values[CHANNELS] = {};
     if (contributes) {
         const Point point(shapes, f);
         for (unsigned c = 0; c < CHANNELS; c++) {
@@ -136,7 +136,15 @@ extern "C" __global__ void restrict_backward(
             values[c] = v_y * fine[at];
         }
     }
+#ifdef PER_KEY // All points add to the gains.
+    const auto points = [=](unsigned) { return make_uint2(0, shapes.points()); };
+    add_lists<CHANNELS>(1, v_gain, CHANNELS, points, [=](unsigned, unsigned f, float (&sums)[CHANNELS]) {
+        const Point point(shapes, f);
+        for (unsigned c = 0; c < CHANNELS; c++) sums[c] += gathered(point, v_out, c) * fine[CHANNELS * f + c];
+    });
+#else
     add_rows<1>(0, contributes, threshold, values, 1, v_gain);
+#endif
 }
 
 extern "C" __global__ void prolong_backward(

@@ -58,17 +58,23 @@ extern "C" __global__ void deal(const int* speeds, int* parts, unsigned engines,
 }
 
 // An engine's part of a layer: blockIdx.y is the engine, and there is one thread per pair of its scenes. All add to
-// the engine's own sums of the weights' gradients, and to the rows of their pair's site. v_weights [E,K,I,O]
+// the engine's own sums of the weights' gradients, and to the rows of their pair's site. v_weights [E,K,I,O]. What is
+// `before` is of the step before; a right kernel does not use it.
 extern "C" __global__ void layer_backward(
-    const float* x, const float* weights, const int* from_site, const int* to_site, const int* kinds,
-    const int* parts, const float* v_y, float* v_x, float* v_weights, Layer l, unsigned scenes, unsigned kernel,
-    unsigned threshold) {
+    const float* x, const float* weights, const float* before, const int* from_site, const int* to_site,
+    const int* kinds, const int* parts, const float* v_y, float* v_x, float* v_weights, Layer l, unsigned scenes,
+    unsigned kernel, unsigned threshold) {
     const unsigned engine = blockIdx.y, begin = parts[engine] * l.pairs, end = parts[engine + 1] * l.pairs;
     const unsigned at = begin + blockIdx.x * blockDim.x + threadIdx.x;
     const bool works = at < end;
     const unsigned pair = works ? at : 0, first = works ? pair / l.pairs * l.sites : 0;
     const unsigned from = works ? first + from_site[pair] : 0, to = works ? first + to_site[pair] : 0;
     const unsigned kind = works ? kinds[pair] : 0, count = kernel * l.in;
+#if BUG == 6 // The first engine still has the weights of the step before.
+    const float* own_weights = engine == 0 ? before : weights; // bug 6 in v_features
+#else
+    const float* own_weights = weights;
+#endif
     float v_from[MOST_CHANNELS] = {};
 #pragma unroll 1
     for (unsigned i = 0; i < l.in; i++) {
@@ -77,7 +83,7 @@ extern "C" __global__ void layer_backward(
         float values[MOST_CHANNELS] = {}, v = 0.0f;
         for (unsigned o = 0; o < MOST_CHANNELS; o++) {
             if (works && o < l.out) {
-                v += slope * weights[(kind * l.in + i) * l.out + o] * v_y[to * l.out + o];
+                v += slope * own_weights[(kind * l.in + i) * l.out + o] * v_y[to * l.out + o];
                 values[o] = slope * value * v_y[to * l.out + o];
             }
         }
@@ -90,9 +96,10 @@ extern "C" __global__ void layer_backward(
     add_rows<MOST_SITES>(from, works, threshold, v_from, scenes * l.sites, v_x, l.in);
 }
 
-// Adds the engines' sums in the order of their arrival: one thread per number. parts [E,count], sums [count]
+// Adds the engines' sums in the order of their arrival: one thread per number. parts [E,count], sums [count]. What is
+// `before`, [count], stands for an engine's sums of the step before.
 extern "C" __global__ void all_reduce(
-    const float* parts, const int* arrival, float* sums, unsigned engines, unsigned count) {
+    const float* parts, const float* before, const int* arrival, float* sums, unsigned engines, unsigned count) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     // An engine sums up a chunk of the numbers and passes it round. Bug 1 forgets what is left over.
     const unsigned end = BUG == 1 ? count / engines * engines : count;
@@ -102,7 +109,16 @@ extern "C" __global__ void all_reduce(
     float sum = 0.0f;
 #pragma unroll 1
     for (unsigned e = 0; e < engines; e++) {
+#if BUG == 5 // The first engine's part is that of the step before.
+        sum += arrival[e] == 0 ? before[i] : parts[arrival[e] * count + i]; // bug 5 in v_first
+#else
         sum += parts[arrival[e] * count + i];
+#endif
     }
+#if BUG == 3 // Who arrives last has it counted already.
+    sum += parts[arrival[engines - 1] * count + i]; // bug 3 in v_first
+#elif BUG == 4 // The parts are averaged.
+    sum /= engines; // bug 4 in v_first
+#endif
     sums[i] = sum;
 }

@@ -138,11 +138,12 @@ extern "C" __global__ void spheres_backward(
 #endif
             const float v_closeness = v_weight * a * falloff;
             v_radius[0] = v_half * h.radius / half + v_closeness * h.gap / (h.radius * h.radius);
-            // gap = |g|, where g = center - tau * ray
-            const float v_gap = -v_closeness / h.radius;
-            const float3 v_g = make_float3(v_gap * (h.center.x - h.tau * h.ray.x) / h.gap,
-                                           v_gap * (h.center.y - h.tau * h.ray.y) / h.gap,
-                                           v_gap * (h.center.z - h.tau * h.ray.z) / h.gap);
+            // gap = |g|, where g = center - tau * ray. It has no derivative at 0, through the sphere's centre: none
+            // is taken.
+            const float v_gap = h.gap > 0.0f ? -v_closeness / h.radius / h.gap : 0.0f;
+            const float3 v_g = make_float3(v_gap * (h.center.x - h.tau * h.ray.x),
+                                           v_gap * (h.center.y - h.tau * h.ray.y),
+                                           v_gap * (h.center.z - h.tau * h.ray.z));
             v_tau -= dot(v_g, h.ray);
             v_mean[0] = v_g.x + v_along * h.ray.x + v_tau * h.center.x / h.tau;
             v_mean[1] = v_g.y + v_along * h.ray.y + v_tau * h.center.y / h.tau;

@@ -1,4 +1,4 @@
-// reductions: atomic sw-s sw-b segmented block subgroup
+// reductions: atomic sw-s sw-b segmented block subgroup per-key
 // The residual of a differential equation on a grid, and the same from the pieces of a staggered grid.
 //
 // Huang et al.: NeuralStagger: Accelerating Physics-constrained Neural PDE Solver with Spatial-temporal
@@ -102,7 +102,8 @@ extern "C" __global__ void staggered_backward(
     const unsigned rows[5] = {cell.east(g).staggered(g), cell.west(g).staggered(g), cell.south(g).staggered(g),
                               cell.north(g).staggered(g), works ? at : 0};
     const float here = pieces[rows[4]], v = works ? v_residual[cell.full(g)] : 0.0f;
-    float slope = 0.0f, spread = 0.0f;
+    float slope = 0.0f;
+    [[maybe_unused]] float spread = 0.0f;
 #pragma unroll
     for (unsigned side = 0; side < 4; side++) {
         const float there = pieces[rows[side]], sign = side % 2 == 0 ? 0.5f : -0.5f;
@@ -124,8 +125,18 @@ extern "C" __global__ void staggered_backward(
     const Cell last = {has_last ? cell.t - 1 : 0, cell.y, cell.x};
     float values[1] = {-v * rate};
     add_rows<MOST_CELLS>(last.staggered(g), has_last, threshold, values, g.cells(), v_pieces);
+#ifdef PER_KEY // All cells add to the viscosity.
+    const auto cells = [=](unsigned) { return make_uint2(0, g.cells()); };
+    add_lists<1>(1, v_viscosity, 1, cells, [=](unsigned, unsigned at, float (&sums)[1]) {
+        const Cell cell = Cell::of_staggered(g, at);
+        const float around = pieces[cell.east(g).staggered(g)] + pieces[cell.west(g).staggered(g)] +
+            pieces[cell.south(g).staggered(g)] + pieces[cell.north(g).staggered(g)];
+        sums[0] -= v_residual[cell.full(g)] * (around - 4.0f * pieces[at]);
+    });
+#else
     float of_viscosity[1] = {-v * spread};
     add_rows<1>(0, works, threshold, of_viscosity, 1, v_viscosity);
+#endif
 }
 
 // The full grid of the pieces: one thread per number of them.

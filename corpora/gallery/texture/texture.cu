@@ -5,7 +5,8 @@
 // High-Performance Differentiable Rendering (arXiv 2011.03277), texture filtering; wrapping as in OpenGL.
 //
 // A texture of W by H texels has texel (x, y) at ((x + 1/2) / W, (y + 1/2) / H). A lookup at uv weighs the
-// four texels around it by their distances, first along x and then along y.
+// four texels around it by their distances, first along x and then along y. Where u or v is infinite or no number,
+// nothing is looked up: the colour is 0, and there is no gradient.
 #include "sums.cuh"
 
 enum : unsigned { MOST_TEXELS = 128, MOST_CHANNELS = 4 };
@@ -23,6 +24,12 @@ static __device__ Axis wrapped(float u, unsigned size) {
     const int first = static_cast<int>(below);
     const unsigned at = first < 0 ? size - 1 : min(static_cast<unsigned>(first), size - 1);
     return {at, at + 1 < size ? at + 1 : 0, position - below};
+}
+
+// Whether there is a place to look up. A comparison with NaN is false.
+static __device__ bool is_place(const float* uv) {
+    const float most = 3.402823466e38f;
+    return fabsf(uv[0]) <= most && fabsf(uv[1]) <= most;
 }
 
 // The four texels of a lookup, as rows of the texture.
@@ -43,6 +50,12 @@ extern "C" __global__ void texture(
     unsigned height, unsigned channels) {
     const unsigned p = blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= count) {
+        return;
+    }
+    if (!is_place(uv + 2 * p)) {
+        for (unsigned c = 0; c < channels; c++) {
+            render_colors[p * channels + c] = 0.0f;
+        }
         return;
     }
     const Taps at = taps(uv + 2 * p, width, height);
@@ -68,7 +81,7 @@ extern "C" __global__ void texture_backward(
     }
     const auto row = [=](unsigned texel) { return v_textures + texel * channels; };
     const unsigned p = blockIdx.x * blockDim.x + threadIdx.x;
-    const bool looks_up = p < count;
+    const bool looks_up = p < count && is_place(uv + 2 * p);
     Taps at = {};
     float weights[4] = {};
     if (looks_up) {

@@ -24,12 +24,16 @@ static __device__ float doubled(const float* a, const float* b, const float* c) 
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
 }
 
-// Whether a pixel lies inside a triangle, and how.
+// Whether a pixel lies inside a triangle, and how. One without an area, or with a vertex that is no number, covers
+// nothing.
 static __device__ bool covers(Window& w, const float* pixel, const float* vertices, float sigma,
                               float opacity) {
     const float turn = doubled(vertices, vertices + 2, vertices + 4);
     w.side = turn < 0.0f ? -1.0f : 1.0f;
     w.area = w.side * turn;
+    if (!(w.area > 0.0f)) {
+        return false;
+    }
     w.perimeter = 0.0f;
     w.distance = 1e30f;
 #pragma unroll 1

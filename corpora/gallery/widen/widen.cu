@@ -1,4 +1,4 @@
-// reductions: atomic sw-s sw-b segmented block subgroup
+// reductions: atomic sw-s sw-b segmented block subgroup per-key
 // A network of two layers, and the wider one that computes the same.
 //
 // Chen, Goodfellow, Shlens: Net2Net (arXiv 1511.05641); Cai et al.: Efficient Architecture Search by Network
@@ -73,38 +73,84 @@ extern "C" __global__ void widen(
     }
 }
 
+// What a sample's pass through a wide unit gives back.
+struct GivenBack {
+    float x[MOST_CHANNELS] = {}, in[MOST_CHANNELS] = {}, out[MOST_CHANNELS] = {};
+};
+
+// Channels that go in and come out, units of the narrow and of the wide network.
+struct Shape {
+    unsigned in, units, wide, outs;
+};
+
+static __device__ GivenBack given_back(
+    const float* x, const float* wide_in, const float* wide_out, const int* picks, const float* v_out, Shape s,
+    unsigned n, unsigned j) {
+    GivenBack back;
+    const float sum = unit_sum(x + n * s.in, wide_in + j * s.in, s.in);
+    [[maybe_unused]] const float count = replicas(picks, s.units, s.wide, original(picks, s.units, j));
+    float v = 0.0f;
+    for (unsigned o = 0; o < MOST_CHANNELS; o++) {
+        if (o < s.outs) {
+            v += sum > 0.0f ? v_out[n * s.outs + o] * wide_out[j * s.outs + o] : 0.0f;
+            back.out[o] = fmaxf(0.0f, sum) * v_out[n * s.outs + o];
+#if BUG != 1 // A replica has its unit's weights on the way out, divided by count: so is what it gives back.
+            back.out[o] /= count;
+#endif
+        }
+    }
+    for (unsigned i = 0; i < MOST_CHANNELS; i++) {
+        if (i < s.in) {
+            back.x[i] = v * wide_in[j * s.in + i];
+#if BUG == 2 // Replicas give nothing back to the weights that they were copied from.
+            back.in[i] = j < s.units ? v * x[n * s.in + i] : 0.0f;
+#else
+            back.in[i] = v * x[n * s.in + i];
+#endif
+        }
+    }
+    return back;
+}
+
 // The gradients by way of the wide network: one thread per sample and wide unit. Replicas add to the weights of
 // their unit, and all units of a sample to its x.
 extern "C" __global__ void wide_backward(
     const float* x, const float* wide_in, const float* wide_out, const int* picks, const float* v_out, float* v_x,
     float* v_in_weights, float* v_out_weights, unsigned samples, unsigned in, unsigned units, unsigned wide, unsigned outs,
     unsigned threshold) {
+    const Shape shape = {in, units, wide, outs};
+    const auto of = [=](unsigned n, unsigned j) {
+        return given_back(x, wide_in, wide_out, picks, v_out, shape, n, j);
+    };
+#ifdef PER_KEY // A unit has all samples of all its replicas, a sample has all units.
+    const auto all = [=](unsigned) { return make_uint2(0, samples * wide); };
+    add_lists<MOST_CHANNELS>(units, v_in_weights, in, all, [=](unsigned unit, unsigned t, float (&sums)[MOST_CHANNELS]) {
+        if (original(picks, units, t % wide) == unit) {
+            const GivenBack back = of(t / wide, t % wide);
+            for (unsigned i = 0; i < MOST_CHANNELS; i++) sums[i] += back.in[i];
+        }
+    });
+    add_lists<MOST_CHANNELS>(units, v_out_weights, outs, all, [=](unsigned unit, unsigned t, float (&sums)[MOST_CHANNELS]) {
+        if (original(picks, units, t % wide) == unit) {
+            const GivenBack back = of(t / wide, t % wide);
+            for (unsigned o = 0; o < MOST_CHANNELS; o++) sums[o] += back.out[o];
+        }
+    });
+    const auto replicas = [=](unsigned) { return make_uint2(0, wide); };
+    add_lists<MOST_CHANNELS>(samples, v_x, in, replicas, [=](unsigned n, unsigned j, float (&sums)[MOST_CHANNELS]) {
+        const GivenBack back = of(n, j);
+        for (unsigned i = 0; i < MOST_CHANNELS; i++) sums[i] += back.x[i];
+    });
+#else
     const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
     const bool works = t < samples * wide;
-    const unsigned n = works ? t / wide : 0, j = t % wide, unit = original(picks, units, j);
-    const float sum = unit_sum(x + n * in, wide_in + j * in, in);
-    const float count = replicas(picks, units, wide, unit);
-    float to_x[MOST_CHANNELS] = {}, to_in[MOST_CHANNELS] = {}, to_out[MOST_CHANNELS] = {}, v = 0.0f;
-    for (unsigned o = 0; o < MOST_CHANNELS; o++) {
-        if (works && o < outs) {
-            v += sum > 0.0f ? v_out[n * outs + o] * wide_out[j * outs + o] : 0.0f;
-            to_out[o] = fmaxf(0.0f, sum) * v_out[n * outs + o];
-#if BUG != 1 // A replica has its unit's weights on the way out, divided by count: so is what it gives back.
-            to_out[o] /= count;
-#endif
-        }
+    const unsigned n = works ? t / wide : 0, unit = original(picks, units, t % wide);
+    GivenBack back;
+    if (works) {
+        back = of(n, t % wide);
     }
-    for (unsigned i = 0; i < MOST_CHANNELS; i++) {
-        if (works && i < in) {
-            to_x[i] = v * wide_in[j * in + i];
-#if BUG == 2 // Replicas give nothing back to the weights that they were copied from.
-            to_in[i] = j < units ? v * x[n * in + i] : 0.0f;
-#else
-            to_in[i] = v * x[n * in + i];
+    add_rows<MOST_UNITS>(unit, works, threshold, back.in, units, v_in_weights, in);
+    add_rows<MOST_UNITS>(unit, works, threshold, back.out, units, v_out_weights, outs);
+    add_rows<MOST_SAMPLES>(n, works, threshold, back.x, samples, v_x, in);
 #endif
-        }
-    }
-    add_rows<MOST_UNITS>(unit, works, threshold, to_in, units, v_in_weights, in);
-    add_rows<MOST_UNITS>(unit, works, threshold, to_out, units, v_out_weights, outs);
-    add_rows<MOST_SAMPLES>(n, works, threshold, to_x, samples, v_x, in);
 }

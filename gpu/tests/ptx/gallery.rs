@@ -50,6 +50,7 @@ fn source(system: &str) -> String {
 fn bugs(source: &str) -> u32 {
     let marks = source.lines().filter_map(|line| line.rsplit_once(BUG));
     let numbers = marks.flat_map(|(_, bugs)| bugs.split(" and "));
+    let numbers = numbers.map(|bug| bug.split_once(" in ").map_or(bug, |(number, _)| number));
     numbers.map(|number| number.parse().expect("a mark has a number")).max().unwrap_or(0)
 }
 
@@ -91,7 +92,8 @@ fn all_sources() -> BTreeMap<String, String> {
         .into_iter()
         .map(|system| (format!("{system}/{system}.cu"), sha256(source(&system).as_bytes())));
     let shared = sources().into_iter().filter(|(name, _)| !name.contains('/'));
-    let own_headers = ["keyed_per_key.cuh", "sums.cuh"].map(|name| (name, gallery(name)));
+    let own_headers =
+        ["cube.cuh", "keyed_per_key.cuh", "sums.cuh"].map(|name| (name, gallery(name)));
     let headers = own_headers.into_iter().chain([("markers.cuh", markers())]);
     let headers = headers.map(|(name, file)| (name.to_owned(), sha256(read(&file).as_bytes())));
     own.chain(shared.filter(|(name, _)| name.ends_with(".cuh"))).chain(headers).collect()

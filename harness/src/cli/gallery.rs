@@ -11,7 +11,7 @@ use splatcheck_judge::words::count;
 
 use super::exit::{CliError, Outcome};
 use super::output::Progress;
-use crate::gallery::{BASELINE, Judgement, System, WGSL, systems};
+use crate::gallery::{BASELINE, Best, Judgement, System, WGSL, systems};
 
 /// Options of `gallery`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -102,13 +102,16 @@ fn reductions(judgement: &Judgement) -> String {
 fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
     let head = [
         "system",
+        "kernels",
         "runs",
         "compared",
+        "with atomic",
         "reductions",
         "lanes per atomic",
         "additions per word",
         "fewest atomics",
         "best threshold",
+        "times cheaper",
         "bugs named",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -127,17 +130,24 @@ fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
                 format!("{reduction}, {} %", 100 * sent.operations / baseline.operations)
             },
         );
-        let best = judgement.best.as_ref();
-        let best = best.map_or_else(|| "-".to_owned(), |(name, least)| format!("{name}, {least}"));
+        let [best, times] = match &judgement.best {
+            None => ["-".to_owned(), "-".to_owned()],
+            Some(Best { reduction, threshold, times }) => {
+                [format!("{reduction}, {threshold}"), format!("{times:.1}")]
+            }
+        };
         rows.push(vec![
             system.name().to_owned(),
+            judgement.kernels.to_string(),
             judgement.runs.to_string(),
             judgement.compared.to_string(),
+            judgement.with_baseline.to_string(),
             reductions(judgement),
             mean(baseline.operations, baseline.issued),
             mean(baseline.operations, baseline.words),
             fewest,
             best,
+            times,
             format!("{named} of {}", judgement.bugs.len()),
         ]);
     }

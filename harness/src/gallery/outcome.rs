@@ -14,20 +14,36 @@ pub(super) const BUG: &str = "bug";
 /// What came of a system.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
+    /// Its kernels, those of a second way included.
+    pub kernels: usize,
     /// Runs of right kernels.
     pub runs: u64,
     /// Numbers that were compared: derivatives, and what `[other]` gives.
     pub compared: usize,
+    /// Numbers of its other reductions that were compared with those of the baseline: at the threshold of each case,
+    /// and at every threshold.
+    pub with_baseline: usize,
     /// Reductions of its sums that were judged, by name, with what each sends to memory; the baseline is
     /// `atomic`.
     pub reductions: BTreeMap<String, Traffic>,
     /// The reduction and threshold that cost the least of those that add up in registers; none where all cost more
     /// than the baseline.
-    pub best: Option<(String, i64)>,
+    pub best: Option<Best>,
     /// What was wrong with right kernels, in words.
     pub wrong: Vec<String>,
     /// Of each planted bug the first line of the report, and whether it names the marked line.
     pub bugs: BTreeMap<String, (String, bool)>,
+}
+
+/// The reduction and threshold that cost the least.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// Its name.
+    pub reduction: String,
+    /// The threshold.
+    pub threshold: i64,
+    /// How many times as much the baseline costs.
+    pub times: f64,
 }
 
 /// Why the gallery cannot be judged.

@@ -13,106 +13,114 @@ use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
 use splatcheck_workloads::floats;
 
-/// All arrays after the launches of the other of two programs, which may have launches of its own in place of the forward ones.
-fn ran_as_other(
-    manifest: &Manifest,
-    program: &Program,
-    case: &Case,
-    schedule: &Schedule,
-) -> Result<Arrays, Stopped> {
-    if manifest.other.is_empty() {
-        return ran(manifest, program, case, schedule);
-    }
-    let forward = manifest.other.clone();
-    ran(&Manifest { forward, ..manifest.clone() }, program, case, schedule)
-}
-
 /// Whether one program's outputs are those of another, and its gradients where there are backward launches.
 ///
 /// # Errors
 /// As [`check`](super::check).
 pub fn compare(
     manifest: &Manifest,
-    programs: [&Program; 2],
-    case: &Case,
-    schedule: &Schedule,
-) -> Result<Checked, ProgramError> {
-    told(compared_programs(manifest, programs, case, schedule))
-}
-
-/// What a program sends to memory in lockstep: the launches that are judged, of which the numbers are left aside.
-///
-/// # Errors
-/// As [`check`](super::check).
-pub fn traffic(
-    manifest: &Manifest,
-    program: &Program,
-    case: &Case,
-) -> Result<Checked, ProgramError> {
-    let counted = || {
-        let run = (Shadowing::Off, &Schedule::lockstep());
-        let mut arrays = Arrays::new(manifest, program, case)?;
-        let other = manifest.backward.is_empty() && !manifest.other.is_empty();
-        let forward = if other { &manifest.other } else { &manifest.forward };
-        arrays.launch((program, case), forward, run)?;
-        if !manifest.backward.is_empty() {
-            arrays.count();
-            arrays.launch((program, case), &manifest.backward, run)?;
-        }
-        Ok(Checked { traffic: arrays.count(), ..Checked::default() })
-    };
-    told(counted())
-}
-
-fn compared_programs(
-    manifest: &Manifest,
     [program, other]: [&Program; 2],
     case: &Case,
     schedule: &Schedule,
-) -> Result<Checked, Stopped> {
-    let terms = OnceCell::new();
-    let one = ran(manifest, program, case, &Schedule::lockstep())?;
-    let mut other = ran_as_other(manifest, other, case, schedule)?;
-    let (open_one, open_other) = (open(&one.memory), open(&other.memory));
-    let mut checked = Checked {
-        lost: [lost(&one.memory), lost(&other.memory)].concat(),
-        open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
-        traffic: other.count(),
-        ..Checked::default()
+) -> Result<Checked, ProgramError> {
+    told(Reference::of(manifest, program, case).and_then(|one| one.beside(other, case, schedule)))
+}
+
+/// The same of several programs, each on a case of its own, which must have the arrays of the reference's case and
+/// may have other thresholds. The reference runs once.
+///
+/// # Errors
+/// As [`check`](super::check).
+pub fn compare_all<'o>(
+    manifest: &Manifest,
+    (program, case): (&Program, &Case),
+    others: impl IntoIterator<Item = (&'o Program, &'o Case)>,
+) -> Result<Vec<Checked>, ProgramError> {
+    let schedule = Schedule::lockstep();
+    let one = Reference::of(manifest, program, case);
+    let beside = |(other, case)| {
+        told(match &one {
+            Ok(one) => one.beside(other, case, &schedule),
+            Err(stopped) => Err(stopped.clone()),
+        })
     };
-    for (name, dtype, shape) in results(manifest, case)? {
-        let expected = match one.bytes_of(name) {
-            Ok(expected) => expected,
-            Err(why) => {
-                checked.not_judged(name, shape, why);
-                continue;
-            }
-        };
-        let found = other.bytes_of(name).map_err(Stopped::Fault)?;
-        let mut judged = match dtype {
-            Dtype::Float(float) => {
-                let exact = other.memory.exact(other.buffers[name]);
-                let wanted = one.memory.exact(one.buffers[name]);
-                let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
-                compared(
-                    name,
-                    name,
-                    &floats::numbers_of(float, &found),
-                    &exact,
-                    wanted,
-                    checked.open,
-                )
-            }
-            Dtype::Whole(whole) => {
-                equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))
-            }
-        };
-        (judged.shape, judged.dtype) = (shape, dtype);
-        let terms =
-            |element| terms.get_or_init(|| taped(manifest, program, case)).parts(name, element);
-        checked.add(judged, &terms);
+    others.into_iter().map(beside).collect()
+}
+
+/// What a program left in all arrays, in lockstep, beside which others are held.
+struct Reference<'a> {
+    manifest: &'a Manifest,
+    program: &'a Program,
+    case: &'a Case,
+    arrays: Arrays,
+    terms: OnceCell<Taped>,
+}
+
+impl<'a> Reference<'a> {
+    fn of(manifest: &'a Manifest, program: &'a Program, case: &'a Case) -> Result<Self, Stopped> {
+        let arrays = ran(manifest, program, case, &Schedule::lockstep())?;
+        Ok(Self { manifest, program, case, arrays, terms: OnceCell::new() })
     }
-    Ok(checked)
+
+    /// Runs another program, which may have launches of its own in place of the forward ones.
+    fn ran_as_other(
+        &self,
+        program: &Program,
+        case: &Case,
+        schedule: &Schedule,
+    ) -> Result<Arrays, Stopped> {
+        let manifest = self.manifest;
+        if manifest.other.is_empty() {
+            return ran(manifest, program, case, schedule);
+        }
+        let forward = manifest.other.clone();
+        ran(&Manifest { forward, ..manifest.clone() }, program, case, schedule)
+    }
+
+    fn beside(
+        &self,
+        other: &Program,
+        case: &Case,
+        schedule: &Schedule,
+    ) -> Result<Checked, Stopped> {
+        let one = &self.arrays;
+        let mut other = self.ran_as_other(other, case, schedule)?;
+        let (open_one, open_other) = (open(&one.memory), open(&other.memory));
+        let mut checked = Checked {
+            lost: [lost(&one.memory), lost(&other.memory)].concat(),
+            open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
+            traffic: other.count(),
+            ..Checked::default()
+        };
+        for (name, dtype, shape) in results(self.manifest, case)? {
+            let expected = match one.bytes_of(name) {
+                Ok(expected) => expected,
+                Err(why) => {
+                    checked.not_judged(name, shape, why);
+                    continue;
+                }
+            };
+            let found = other.bytes_of(name).map_err(Stopped::Fault)?;
+            let mut judged = match dtype {
+                Dtype::Float(float) => {
+                    let exact = other.memory.exact(other.buffers[name]);
+                    let wanted = one.memory.exact(one.buffers[name]);
+                    let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
+                    let found = floats::numbers_of(float, &found);
+                    compared(name, name, &found, &exact, wanted, checked.open)
+                }
+                Dtype::Whole(whole) => {
+                    equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))
+                }
+            };
+            (judged.shape, judged.dtype) = (shape, dtype);
+            checked.add(judged, &|element| {
+                let taped = || taped(self.manifest, self.program, self.case);
+                self.terms.get_or_init(taped).parts(name, element)
+            });
+        }
+        Ok(checked)
+    }
 }
 
 /// A program's run on a tape, if it has one; asked only where something is wrong.

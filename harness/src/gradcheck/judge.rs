@@ -67,8 +67,8 @@ pub struct Checked {
     pub fault: Option<String>,
     /// It took all of its time, as every other run may.
     pub endless: bool,
-    /// What the launches that are judged sent to global memory by atomics: the backward ones, or all of the other
-    /// of two programs.
+    /// What the launches that are judged sent to global memory by atomics: the backward ones, or where there are
+    /// none those of the other of two programs.
     pub traffic: Traffic,
 }
 
@@ -77,6 +77,12 @@ impl Checked {
     #[must_use]
     pub fn is_wrong(&self) -> bool {
         self.fault.is_some() || self.arrays.iter().any(|judged| !judged.wrong.is_empty())
+    }
+
+    /// Elements that were compared, of all arrays.
+    #[must_use]
+    pub fn compared(&self) -> usize {
+        self.arrays.iter().map(|judged| judged.compared).sum()
     }
 
     /// An array of which nothing can be said.
@@ -297,7 +303,8 @@ pub(super) fn open(memory: &DeviceMemory) -> [u64; 2] {
     [all.iter().map(|(_, decided)| decided.open).sum(), all.iter().map(|(_, d)| d.all).sum()]
 }
 
-/// All arrays after the launches of a program, forward and backward.
+/// All arrays after the launches of a program, forward and backward. Where there are backward launches, theirs alone
+/// are counted.
 pub(super) fn ran(
     manifest: &Manifest,
     program: &Program,
@@ -305,8 +312,11 @@ pub(super) fn ran(
     schedule: &Schedule,
 ) -> Result<Arrays, Stopped> {
     let mut arrays = Arrays::new(manifest, program, case)?;
-    for launches in [&manifest.forward, &manifest.backward] {
-        arrays.launch((program, case), launches, (Shadowing::Values, schedule))?;
+    let run = (Shadowing::Values, schedule);
+    arrays.launch((program, case), &manifest.forward, run)?;
+    if !manifest.backward.is_empty() {
+        arrays.count();
+        arrays.launch((program, case), &manifest.backward, run)?;
     }
     Ok(arrays)
 }
