@@ -16,6 +16,9 @@ mod outcome;
 mod sites;
 mod thresholds;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -254,3 +254,6 @@ fn shuffle(sites: &mut [Site], random: &mut Random) {
         sites.swap(last, usize::try_from(other).unwrap_or(0));
     }
 }
+
+#[cfg(test)]
+mod tests;

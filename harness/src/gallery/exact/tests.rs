@@ -6,15 +6,8 @@ use splatcheck_workloads::splat::files::ply::{Invalid, read_ply};
 
 use super::super::kernel_map::KernelMaps;
 use super::super::sites::SUBMANIFOLD;
-use super::super::{System, systems};
+use super::super::tests::module;
 use super::*;
-
-/// The right kernels of the folder `kernel-map`.
-fn right() -> Module {
-    let systems = systems(&["kernel-map".to_owned()]).unwrap();
-    let [System::Integers(system)] = &systems[..] else { panic!("{systems:?}") };
-    Module::parse(&system.files[""]).unwrap()
-}
 
 /// Voxels of a trained scene's Gaussians in a box of so many a side, without the far points that every scene has.
 fn voxels(file: &Path, side: f32) -> Vec<Site> {
@@ -45,7 +38,7 @@ fn maps_of_voxelized_trained_scenes_are_the_oracles() {
         println!("NOT EXERCISED: no {}", folder.display());
         return;
     }
-    let module = right();
+    let module = module("kernel-map");
     let strided = Kernel { submanifold: false, stride: [2; 3], ..SUBMANIFOLD };
     for (scene, kernel, schedule) in [
         ("guitar-crop-5000", SUBMANIFOLD, Schedule::lockstep()),

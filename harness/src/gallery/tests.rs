@@ -1,0 +1,125 @@
+use splatcheck_emulator::{Module, Schedule};
+
+use super::*;
+use crate::gradcheck::{Values, accuracy, compare_all, exact_arrays};
+
+/// The right kernels of a system of integers.
+pub(super) fn module(name: &str) -> Module {
+    let systems = systems(&[name.to_owned()]).unwrap();
+    let [System::Integers(system)] = &systems[..] else { panic!("{systems:?}") };
+    Module::parse(&system.files[""]).unwrap()
+}
+
+/// A system of floats.
+fn floats(name: &str) -> Floats {
+    let mut systems = systems(&[name.to_owned()]).unwrap();
+    let Some(System::Floats(system)) = systems.pop() else { panic!("{name}: {systems:?}") };
+    *system
+}
+
+/// A case of these sizes, in which some numbers of an array are others.
+fn spoiled(system: &Floats, sizes: &[(&str, i64)], array: &str, numbers: &[(usize, f32)]) -> Case {
+    let sizes = sizes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
+    let mut case = Case::of_sizes(&system.manifest, &sizes, 1, 1).unwrap();
+    spoil(&mut case, array, numbers);
+    case
+}
+
+/// Puts numbers into an array of a case.
+fn spoil(case: &mut Case, array: &str, numbers: &[(usize, f32)]) {
+    let Values::Floats(_, all) = &mut case.arrays.get_mut(array).unwrap().values else {
+        panic!("{array} has floats")
+    };
+    for (index, number) in numbers {
+        all[*index] = *number;
+    }
+}
+
+/// Every reduction ends without a fault, and all numbers of these arrays are finite.
+fn all_end(system: &Floats, case: &Case, finite: &[&str]) {
+    for reduction in system.reductions() {
+        let program = system.program(reduction).unwrap();
+        for schedule in [Schedule::lockstep(), Schedule::adversarial(3)] {
+            let checked = check(&system.manifest, &program, case, &schedule).unwrap();
+            assert!(!checked.is_wrong(), "{}, {reduction}: {checked:?}", system.name);
+            let ran = accuracy(&system.manifest, &program, case, &schedule).unwrap();
+            assert!(!ran.is_wrong(), "{}, {reduction}: {ran:?}", system.name);
+            for name in finite {
+                let judged = ran.arrays.iter().find(|judged| judged.name == *name).unwrap();
+                assert_eq!(judged.unknown, 0, "{}, {reduction}: {name}: {ran:?}", system.name);
+            }
+        }
+    }
+}
+
+/// What the forward kernels make of a case.
+fn forward(system: &Floats, case: &Case, output: &str) -> Vec<f64> {
+    let program = system.program(BASELINE).unwrap();
+    let all = exact_arrays(&system.manifest, &program, case, &Schedule::lockstep()).unwrap();
+    let name = format!("f32_{output}");
+    all.into_iter().find(|entry| entry.name == name).unwrap().values().to_vec()
+}
+
+#[test]
+fn a_lookup_at_no_place_is_black_and_has_no_gradient() {
+    let system = floats("texture");
+    let sizes = [("P", 40), ("W", 5), ("H", 3), ("C", 2), ("threshold", 2)];
+    let numbers = [(0, f32::NAN), (3, f32::INFINITY), (4, f32::NEG_INFINITY), (7, -3e38)];
+    let case = spoiled(&system, &sizes, "uv", &numbers);
+    all_end(&system, &case, &["render_colors", "v_uv", "v_textures"]);
+    let colors = forward(&system, &case, "render_colors");
+    assert_eq!(colors[..6], [0.0; 6], "lookups 0 to 2 are at no place");
+    assert!(colors[6..].iter().all(|color| *color != 0.0), "the others are: {colors:?}");
+}
+
+#[test]
+fn a_triangle_without_an_area_covers_nothing() {
+    let system = floats("triangles");
+    let sizes = [("P", 40), ("S", 4), ("H", 120), ("threshold", 2)];
+    // All corners at one place; two of them; all on a line; one that is no number.
+    let corners = [
+        [0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
+        [-1.0, -1.0, -1.0, -1.0, 1.0, 1.0],
+        [-1.0, -0.5, 0.0, 0.0, 1.0, 0.5],
+        [-1.0, -1.0, f32::NAN, 1.0, 1.0, -1.0],
+    ];
+    let numbers: Vec<(usize, f32)> = (0..).zip(corners.into_iter().flatten()).collect();
+    let case = spoiled(&system, &sizes, "vertices", &numbers);
+    let all = ["render_colors", "v_vertices", "v_sigmas", "v_colors", "v_opacities"];
+    all_end(&system, &case, &all);
+    assert!(forward(&system, &case, "render_colors").iter().all(|color| *color == 0.0));
+}
+
+#[test]
+fn a_ray_through_the_middle_of_a_sphere_and_spheres_that_are_none_have_finite_gradients() {
+    let system = floats("spheres");
+    let sizes = [("P", 40), ("S", 4), ("H", 120), ("threshold", 2)];
+    // The centre of the first sphere is on the axis, that of the second is no number, the others have no radius.
+    let numbers = [(0, 0.0), (1, 0.0), (2, 1.0), (3, f32::NAN)];
+    let mut case = spoiled(&system, &sizes, "means", &numbers);
+    // All rays lie on the axis.
+    spoil(&mut case, "pixels", &(0..80).map(|at| (at, 0.0)).collect::<Vec<_>>());
+    spoil(&mut case, "radii", &[(2, 0.0), (3, -1.0)]);
+    all_end(&system, &case, &["render_colors", "v_means", "v_radii", "v_colors", "v_opacities"]);
+}
+
+/// More points than 16 bits count, and than any block holds.
+#[test]
+fn lenses_agree_with_atomic_at_65_537_points() {
+    let system = floats("lenses");
+    let manifest = system.alike();
+    let baseline = system.program(BASELINE).unwrap();
+    let all: Vec<_> = system.reductions().filter(|reduction| *reduction != BASELINE).collect();
+    for model in 0..4 {
+        let sizes = [("warps", 2048), ("beside", 2), ("threshold", 9), ("model", model)];
+        let case = spoiled(&system, &sizes, "points", &[]);
+        assert_eq!(case.sizes["N"], 65_537);
+        let programs: Vec<_> = all.iter().map(|name| system.program(name).unwrap()).collect();
+        let others = programs.iter().map(|program| (program, &case));
+        let checked = compare_all(&manifest, (&baseline, &case), others).unwrap();
+        for (name, checked) in all.iter().zip(checked) {
+            assert_eq!(difference(BASELINE, &checked), None, "{name}, model {model}");
+            assert!(checked.compared() > 390_000, "{name}, model {model}: {}", checked.compared());
+        }
+    }
+}
