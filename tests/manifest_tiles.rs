@@ -45,6 +45,7 @@ fn a_backward_kernel_agrees_with_each_tile_and_only_with_its_own() {
         ("tile_size = [32, 16]", own, "\"ceil_div(W, tile_height)\" }"),
         ("tile_size = [16, 12]", "\"tile_height\", \"tile_width\"", "\"tiles_x\" }"),
         ("tile_size = [32, 16]", "16, 16", "\"tiles_x\" }"),
+        ("", "\"tile_size\", \"tile_size\"", "\"tiles_y\" }"),
         // A kernel of 8 x 8, on the lists of 16 x 16.
         ("", "8, 8", "\"tiles_x\" }"),
     ] {

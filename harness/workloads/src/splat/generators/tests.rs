@@ -8,6 +8,7 @@ use crate::splat::files::validate::validate;
 use crate::splat::stage::{RasterStage, STANDARD};
 use splatcheck_gpu::BackwardInputs;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_gpu::stages::splat::TILE_SIZE;
 use splatcheck_judge::scatter_step::{Lanes, all_lanes};
 use splatcheck_reference::splat::convention::{Convention, StopRule};
 use splatcheck_reference::splat::{Colors, sh};
@@ -161,6 +162,19 @@ fn partial_images_have_lanes_outside_and_contributing() {
     assert_share("partial", 70, |case| {
         steps(case, WIDTH).iter().any(|step| step.outside != 0 && step.contributing != 0)
     });
+}
+
+/// A kernel that takes the rows of tiles for the columns is right on a square of tiles, and on one row.
+#[test]
+fn partial_images_begin_with_rows_and_columns_of_tiles() {
+    let size = |turn| {
+        let Case { scene, .. } = drawn("partial", turn, Profile::Inria);
+        [scene.width, scene.height]
+    };
+    let [columns, rows] = size(0).map(|side| side.div_ceil(TILE_SIZE));
+    assert!(columns > 1 && rows > 1 && columns != rows, "{columns} x {rows} tiles");
+    let all: BTreeSet<_> = (0..36).map(size).collect();
+    assert_eq!(all.len(), 36, "{all:?}");
 }
 
 #[test]
