@@ -132,7 +132,7 @@ fn binary(op: FloatBinary) -> Option<(Function, Accuracy)> {
 }
 
 /// The function of an approximate instruction.
-fn approximated(f: Approximation) -> Function {
+pub(super) fn approximated(f: Approximation) -> Function {
     match f {
         Approximation::Ex2 | Approximation::Ex2Wgsl => Function::Exp2,
         Approximation::Lg2 | Approximation::Lg2Wgsl => Function::Log2,
