@@ -2,6 +2,7 @@
 
 mod explained;
 mod half;
+mod unjudged;
 
 use splatcheck_tests::{root, say};
 use std::fs;
@@ -228,26 +229,6 @@ fn a_named_file_is_used_and_the_manifest_has_what_it_lacks() {
     let said = run();
     assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
     assert!(said.err.contains("own.ptx has no kernel that the manifest launches"), "{said:?}");
-}
-
-/// Nothing is green that was not judged.
-#[test]
-fn a_derivative_that_is_lost_or_zero_is_not_judged() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let run = |forward: &str| {
-        let manifest = copies(folder.path(), forward);
-        say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"])
-    };
-    let right = run("mov.f32 %f2, %f1;");
-    assert_eq!(right.code, Some(0), "{right:?}");
-    let twice = run("add.f32 %f2, %f1, %f1;");
-    assert_eq!(twice.code, Some(1), "{twice:?}");
-    let bits = run("mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\nmov.b32 %f2, %r2;");
-    assert_eq!(bits.code, Some(2), "{bits:?}");
-    assert!(bits.out.contains("NOT EXERCISED: v_x: 3 elements"), "{bits:?}");
-    assert!(bits.out.starts_with("not judged: 3 runs, 0 derivatives"), "{bits:?}");
-    assert!(bits.out.contains("LOST in 3 runs: no exact number in 1 element of y"), "{bits:?}");
-    assert!(bits.err.contains("not judged: v_x"), "{bits:?}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub use manifest::{
 pub use program::{Program, ProgramError};
 pub use purpose::{Convention, Purpose, on_purpose};
 pub use shrink::smaller;
+pub use splatcheck_emulator::Touched;
 pub use splatcheck_gpu::emulator::forward_of;
 pub use splatcheck_judge::attribution::{Element, Explained, file_and_line};
-pub use stages::check_stages;
+pub use stages::{check_stages, compare_stages};

@@ -4,7 +4,7 @@ use super::delay::{Piece, Thread, View};
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{Address, Base, SINK, Scope, Space, Transfer};
 use super::lanes::{Active, LANES, high};
-use super::memory::Segment;
+use super::memory::{Segment, Touched};
 use super::race::WarpOrder;
 use super::registers::Registers;
 use super::shadow::access as shadow;
@@ -118,7 +118,7 @@ impl View<'_> {
     }
 }
 
-/// Tells the shadow of an access to `words` words from `word`, which may be a write to an input.
+/// Notes an access to `words` words from `word`, which may be a write to an input, and tells the shadow of it.
 #[inline(always)]
 pub(super) fn observe(
     segment: &mut Segment,
@@ -135,6 +135,11 @@ pub(super) fn observe(
         let (name, offset) = (name.to_string(), 4 * word as u64 + (address & 3));
         return Err(Trouble::new(FaultKind::InputWritten { name, offset }, record.lanes));
     }
+    segment.touched |= match record.kind {
+        AccessKind::Read => Touched { read: true, written: false },
+        AccessKind::Write => Touched { read: false, written: true },
+        AccessKind::Atomic => Touched { read: true, written: true },
+    };
     let Some(shadow) = &mut segment.shadow else { return Ok(()) };
     for at in word..word + words {
         if let Some(earlier) = shadow.add(at, record, order) {

@@ -123,7 +123,7 @@ pub use float::approximate::ApproximationMode;
 pub use ir::{InstructionClass, Module, ParameterKind, Space};
 pub use lanes::{LANES, WARP};
 pub use launch::{Argument, Launch, Observers, run, run_traced};
-pub use memory::{Buffer, DeviceMemory, FloatType, NeverWritten};
+pub use memory::{Buffer, DeviceMemory, FloatType, NeverWritten, Touched};
 pub use mix::mix;
 pub use parse::ParseError;
 pub use schedule::{Decision, Policy, Schedule, Trace};

@@ -42,6 +42,22 @@ impl FloatType {
     }
 }
 
+/// What launches did to a buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// A load or an atomic operation read some of it.
+    pub read: bool,
+    /// A store or an atomic operation wrote some of it.
+    pub written: bool,
+}
+
+impl std::ops::BitOrAssign for Touched {
+    fn bitor_assign(&mut self, other: Self) {
+        self.read |= other.read;
+        self.written |= other.written;
+    }
+}
+
 /// Words with what is known of them.
 #[derive(Debug, Default)]
 pub(super) struct Segment {
@@ -53,6 +69,8 @@ pub(super) struct Segment {
     pub(super) shadow: Option<Shadow>,
     /// Atomic operations per word, empty before the first.
     pub(super) atomics: Vec<u32>,
+    /// What all launches did to it.
+    pub(super) touched: Touched,
     /// Its name, of a buffer that kernels only read.
     pub(super) input: Option<Box<str>>,
     /// What is beside its words, where floats are followed.
@@ -71,6 +89,7 @@ impl Segment {
             bytes: bytes as u64,
             shadow: None,
             atomics: Vec::new(),
+            touched: Touched::default(),
             input: None,
             cells: None,
             floats: FloatType::F32,
@@ -290,6 +309,12 @@ impl DeviceMemory {
     #[must_use]
     pub fn bytes(&self, buffer: Buffer) -> u64 {
         self.segment_at(buffer).map_or(0, |segment| segment.bytes)
+    }
+
+    /// What launches have done to a buffer.
+    #[must_use]
+    pub fn touched(&self, buffer: Buffer) -> Touched {
+        self.segment_at(buffer).map(|segment| segment.touched).unwrap_or_default()
     }
 
     /// A buffer of `bytes` that were never written.

@@ -79,7 +79,7 @@ impl Answer {
                 program.serves(manifest.launches(other).into_iter()).map_err(value_error)?;
             }
             let asked = Asked { question, manifest, cases, schedules };
-            let ran = asked.run(&programs).map_err(value_error)?;
+            let ran = asked.run(&programs, &|| ()).map_err(value_error)?;
             Ok(Self { asked, programs, ran })
         })
     }

@@ -13,6 +13,7 @@ mod swept;
 use std::io::Write;
 
 use super::exit::{CliError, Outcome};
+use super::output::Progress;
 pub use asked::{Asked, Cases, Found, Question, Ran};
 pub use options::{AccuracyArgs, CompareArgs, GradcheckArgs, Plan};
 pub use replayed::replayed;
@@ -24,7 +25,9 @@ pub use report::text;
 /// See [`CliError`]: also where nothing was judged.
 pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let programs = plan.programs()?;
-    let ran = plan.asked.run(&programs).map_err(CliError::of)?;
+    let bar = Progress::new(plan.asked.question.name(), "cases", plan.asked.count());
+    let ran = plan.asked.run(&programs, &|| bar.inc(1)).map_err(CliError::of)?;
+    bar.finish_and_clear();
     let again = ran.found.as_ref().map(|found| report::keep(plan, found)).transpose()?;
     let again = again.as_ref().map_or(&[][..], |again| &again[..]);
     if ran.interrupted {

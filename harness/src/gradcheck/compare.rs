@@ -90,8 +90,12 @@ impl<'a> Reference<'a> {
             lost: [lost(&one.memory), lost(&other.memory)].concat(),
             open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
             traffic: other.count(),
+            touched: one.touched(),
             ..Checked::default()
         };
+        for (name, touched) in other.touched() {
+            *checked.touched.entry(name).or_default() |= touched;
+        }
         for (name, dtype, shape) in results(self.manifest, case)? {
             let expected = match one.bytes_of(name) {
                 Ok(expected) => expected,

@@ -1,6 +1,10 @@
 //! Runs a pair of kernels on a case and compares what comes back with the sweep.
 
-use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing};
+use std::collections::BTreeMap;
+
+use splatcheck_emulator::{
+    DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing, Touched,
+};
 
 use splatcheck_judge::attribution::{Element, Explained, Parts, WrongArray, explain};
 use splatcheck_judge::io::container::Entry;
@@ -70,6 +74,8 @@ pub struct Checked {
     /// What the launches that are judged sent to global memory by atomics: the backward ones, or where there are
     /// none those of the other of two programs.
     pub traffic: Traffic,
+    /// What all launches did to each array.
+    pub touched: BTreeMap<String, Touched>,
 }
 
 impl Checked {
@@ -198,8 +204,11 @@ fn checked(
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
     arrays.count();
     arrays.launch((program, case), &manifest.backward, (Shadowing::Values, schedule))?;
-    let mut checked =
-        Checked { traffic: arrays.count(), ..Checked::beside(&arrays.memory, &gradient) };
+    let mut checked = Checked {
+        traffic: arrays.count(),
+        touched: arrays.touched(),
+        ..Checked::beside(&arrays.memory, &gradient)
+    };
     let doubt = blindness(&gradient);
     if let Some((of, _)) = gradient.unknown.first() {
         let count = count(gradient.unknown.len() as u64, "element");
@@ -262,7 +271,10 @@ pub(super) fn compared(
         // A lane that an open comparison sent past an addition says nothing of what it left out. It is taken for
         // no more than what rounding may do to the sum; where nothing was added at all, that is not known.
         let within = distance <= uncertainty + exact.radius || exact.radius == 0.0;
-        if open[0] > 0 && distance > uncertainty && within {
+        // Where such a lane makes a derivative uncertain as a whole, nothing at all would agree with it.
+        let nothing_agrees = uncertainty > 0.0 && expected.abs() <= uncertainty;
+        let says_nothing = if distance > uncertainty { within } else { nothing_agrees };
+        if open[0] > 0 && says_nothing {
             judged.unknown += 1;
             continue;
         }
@@ -361,8 +373,12 @@ fn measured(
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
     let arrays = ran(manifest, program, case, schedule)?;
-    let mut checked =
-        Checked { lost: lost(&arrays.memory), open: open(&arrays.memory), ..Checked::default() };
+    let mut checked = Checked {
+        lost: lost(&arrays.memory),
+        open: open(&arrays.memory),
+        touched: arrays.touched(),
+        ..Checked::default()
+    };
     for (name, dtype, shape) in results(manifest, case)? {
         let Dtype::Float(floats) = dtype else { continue };
         let floats = match arrays.floats(name, floats) {

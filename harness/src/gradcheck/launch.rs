@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, FaultKind, FloatType, InstructionClass, Launch as Shape,
-    Module, Observers, ParameterKind, RunError, Schedule, Shadowing, TimeLimit, run,
+    Module, Observers, ParameterKind, RunError, Schedule, Shadowing, TimeLimit, Touched, run,
 };
 use splatcheck_gpu::wgsl::lower::arguments;
 use splatcheck_workloads::layout::Expression;
@@ -95,6 +95,12 @@ impl Arrays {
     /// What the launches since the last call sent to global memory.
     pub(super) fn count(&mut self) -> Traffic {
         std::mem::take(&mut self.traffic)
+    }
+
+    /// What all launches did to each array.
+    pub(super) fn touched(&self) -> BTreeMap<String, Touched> {
+        let each = self.buffers.iter();
+        each.map(|(name, buffer)| (name.clone(), self.memory.touched(*buffer))).collect()
     }
 
     /// Makes some launches, one after another.

@@ -1,12 +1,14 @@
 //! The kernels of this repository as pairs: a second witness beside the oracle.
 
+use splatcheck_emulator::DeviceMemory;
 use splatcheck_gpu::emulator::{
-    EmulatorEngine, Pair, PairRun, Returned, SweptGradient, differentiable,
+    EmulatorEngine, Pair, PairRun, Returned, Sweep, SweptGradient, differentiable,
 };
 use splatcheck_gpu::tensor::Tensors;
 use splatcheck_gpu::{EngineError, Setting, Stage};
 
-use super::judge::{Checked, blindness, compared};
+use super::judge::{Checked, Judged, blindness, compared, lost, open};
+use splatcheck_judge::attribution::Parts;
 
 /// Whether a backward stage returns the derivatives of its forward stage, each with the inputs of a case.
 ///
@@ -18,24 +20,82 @@ pub fn check_stages(
     backward: (Stage, &Tensors),
     setting: Option<Setting>,
 ) -> Result<Checked, EngineError> {
+    run(engine, forward, backward, setting, |PairRun { memory, sweep, returned }| {
+        let mut checked = Checked::beside(memory, &sweep.gradient);
+        let doubt = blindness(&sweep.gradient);
+        for (gradient, returned) in sweep.gradients.iter().zip(&returned) {
+            let expected = gradient.expected.iter().map(|(value, own)| (*value, own + doubt));
+            let judged = judged(gradient, gradient.of, returned, expected, checked.open);
+            checked.add(judged, &|element| sweep.parts(memory, gradient, element).into());
+        }
+        checked
+    })
+}
+
+/// Whether a backward stage returns the same with the second of two settings as with the first.
+///
+/// # Errors
+/// As [`check_stages`].
+pub fn compare_stages(
+    engine: &mut EmulatorEngine,
+    forward: (Stage, &Tensors),
+    backward: (Stage, &Tensors),
+    [one, other]: [Option<Setting>; 2],
+) -> Result<Checked, EngineError> {
+    let known = |memory: &DeviceMemory| (lost(memory), open(memory));
+    let mut first: (Vec<Returned>, _) = Default::default();
+    let ran = run(engine, forward, backward, one, |run| {
+        first = (run.returned, known(run.memory));
+        Checked::default()
+    })?;
+    if ran.is_wrong() {
+        return Ok(ran);
+    }
+    let (wanted, (lost, opened)) = first;
+    run(engine, forward, backward, other, |PairRun { memory, sweep, returned }| {
+        let (own_lost, own) = known(memory);
+        let mut checked = Checked {
+            lost: [lost, own_lost].concat(),
+            open: [opened[0] + own[0], opened[1] + own[1]],
+            ..Checked::default()
+        };
+        let Sweep { gradients, .. } = &sweep;
+        for (gradient, (wanted, returned)) in gradients.iter().zip(wanted.iter().zip(&returned)) {
+            let expected = wanted.found.iter().map(|exact| (exact.value, exact.uncertainty));
+            let judged = judged(gradient, gradient.name, returned, expected, checked.open);
+            checked.add(judged, &|_| Parts::default());
+        }
+        checked
+    })
+}
+
+/// Runs a pair; a kernel that gives no result is what came of it.
+fn run(
+    engine: &mut EmulatorEngine,
+    forward: (Stage, &Tensors),
+    backward: (Stage, &Tensors),
+    setting: Option<Setting>,
+    judge: impl FnOnce(PairRun<'_>) -> Checked,
+) -> Result<Checked, EngineError> {
     let inputs = [differentiable(forward.1), differentiable(backward.1)];
     let pair =
         Pair { forward: (forward.0, &inputs[0]), backward: (backward.0, &inputs[1]), setting };
-    let run = match engine.differentiate(pair) {
-        Ok(run) => run,
-        Err(EngineError::Device(why) | EngineError::NoEnd(why)) => return Ok(Checked::fault(why)),
-        Err(error) => return Err(error),
-    };
-    let PairRun { memory, sweep, returned } = run;
-    let mut checked = Checked::beside(memory, &sweep.gradient);
-    let doubt = blindness(&sweep.gradient);
-    for (gradient, Returned { found, words }) in sweep.gradients.iter().zip(&returned) {
-        let SweptGradient { name, of, shape, expected, .. } = gradient;
-        let expected = expected.iter().map(|(value, own)| (*value, own + doubt));
-        let floats: Vec<f32> = words.iter().copied().map(f32::from_bits).collect();
-        let mut judged = compared(name, of, &floats, found, expected, checked.open);
-        judged.shape.clone_from(shape);
-        checked.add(judged, &|element| sweep.parts(memory, gradient, element).into());
+    match engine.differentiate(pair) {
+        Ok(run) => Ok(judge(run)),
+        Err(EngineError::Device(why) | EngineError::NoEnd(why)) => Ok(Checked::fault(why)),
+        Err(error) => Err(error),
     }
-    Ok(checked)
+}
+
+/// A gradient that was returned, compared with what it must be.
+fn judged(
+    gradient: &SweptGradient,
+    of: &str,
+    Returned { found, words }: &Returned,
+    expected: impl Iterator<Item = (f64, f64)>,
+    open: [u64; 2],
+) -> Judged {
+    let floats: Vec<f32> = words.iter().copied().map(f32::from_bits).collect();
+    let judged = compared(gradient.name, of, &floats, found, expected, open);
+    Judged { shape: gradient.shape.clone(), ..judged }
 }

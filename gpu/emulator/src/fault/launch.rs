@@ -75,8 +75,7 @@ pub enum LaunchError {
     Refused(ParseError),
     /// What the shadows of this launch were computed from does not fit into the tape.
     #[error(
-        "the tape is full ({bytes} bytes): take fewer blocks, smaller inputs or a kernel with shorter loops, \
-         or give the tape more"
+        "the tape is full ({bytes} bytes): take fewer blocks, smaller inputs or a kernel with shorter loops"
     )]
     Tape {
         /// Bytes that the tape may take.

@@ -12,8 +12,8 @@ use super::made::made;
 use super::swept::Swept;
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Judged, Manifest, Program, ProgramError, Purpose, accuracy, check,
-    compare, on_purpose, smaller,
+    Case, CaseProblem, Checked, Judged, Manifest, Program, ProgramError, Purpose, Touched,
+    accuracy, check, compare, on_purpose, smaller,
 };
 
 /// Cases with something wrong that a convention is tried on.
@@ -117,6 +117,10 @@ pub struct Ran {
     pub not_sought: Option<String>,
     /// The arrays of all cases, added up.
     arrays: BTreeMap<String, Judged>,
+    /// What the launches of all cases did to each array.
+    touched: BTreeMap<String, Touched>,
+    /// Each array of the manifest that no launch of any case used, and how it would be used.
+    pub(super) unused: Vec<(String, &'static str)>,
     /// How many cases were not run, since a kernel did not end in one before.
     pub left_out: u64,
     /// The first cases with something wrong and their orders: a convention must hold for all of them.
@@ -154,15 +158,22 @@ impl Asked {
         }
     }
 
-    /// Runs all cases, or those before Ctrl-C: `compare` takes two programs, the others one.
+    /// How many cases there are, each with all combinations of what is swept.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        match self.cases {
+            Cases::Drawn { count, .. } | Cases::Made { count, .. } => count,
+            Cases::Own(_) => 1,
+        }
+    }
+
+    /// Runs all cases, or those before Ctrl-C, and tells `done` of each: `compare` takes two programs, the others
+    /// one.
     ///
     /// # Errors
     /// [`ProgramError`]: the manifest does not fit a program, or there is no such case.
-    pub fn run(&self, programs: &[Program]) -> Result<Ran, ProgramError> {
-        let count = match self.cases {
-            Cases::Drawn { count, .. } | Cases::Made { count, .. } => count,
-            Cases::Own(_) => 1,
-        };
+    pub fn run(&self, programs: &[Program], done: &dyn Fn()) -> Result<Ran, ProgramError> {
+        let count = self.count();
         let mut ran = Ran {
             question: self.question,
             all: Vec::new(),
@@ -172,6 +183,8 @@ impl Asked {
             interrupted: false,
             not_sought: programs.iter().find_map(|program| program.observe().not_sought()),
             arrays: BTreeMap::new(),
+            touched: BTreeMap::new(),
+            unused: Vec::new(),
             left_out: 0,
             failing: Vec::new(),
         };
@@ -189,6 +202,7 @@ impl Asked {
                 some.into_par_iter().map(|index| self.ask_all(programs, index, &endless)).collect();
             for (index, asked) in (first..).zip(all) {
                 let asked = asked?;
+                done();
                 ran.left_out += u64::from(asked.is_empty());
                 for (case, checked) in asked {
                     for (order, checked) in checked.into_iter().enumerate() {
@@ -197,6 +211,7 @@ impl Asked {
                 }
             }
         }
+        ran.unused = self.unused(&ran.touched);
         if let Some(found) = &mut ran.found
             && found.checked.fault.is_none()
             && !interrupt::is_asked()
@@ -204,6 +219,18 @@ impl Asked {
             found.purpose = self.purpose(programs, found, &ran.failing)?;
         }
         Ok(ran)
+    }
+
+    /// The inputs that no launch touched and the outputs that none wrote: a manifest that names another array than
+    /// the kernels use says nothing of them.
+    fn unused(&self, touched: &BTreeMap<String, Touched>) -> Vec<(String, &'static str)> {
+        let of = |name: &String| touched.get(name).copied();
+        let inputs =
+            self.manifest.inputs.keys().filter(|name| of(name) == Some(Touched::default()));
+        let unwritten = |name: &&String| of(name).is_some_and(|touched| !touched.written);
+        let outputs = self.manifest.outputs.keys().filter(unwritten);
+        let inputs = inputs.map(|name| (name.clone(), "read"));
+        inputs.chain(outputs.map(|name| (name.clone(), "wrote"))).collect()
     }
 
     /// A convention that would make a finding right: the smallest case first, which is soon done.
@@ -355,6 +382,9 @@ impl Ran {
             sum.worst = sum.worst.max(judged.worst);
             sum.rounding = sum.rounding.max(judged.rounding);
         }
+        for (name, touched) in &checked.touched {
+            *self.touched.entry(name.clone()).or_default() |= *touched;
+        }
         self.all.push((index, checked));
     }
 
@@ -375,11 +405,18 @@ impl Ran {
         if arrays.is_empty() {
             return Some("nothing was judged: the manifest has no array to compare".to_owned());
         }
-        (!names.is_empty()).then(|| {
-            format!(
+        if !names.is_empty() {
+            return Some(format!(
                 "not judged: {}: of all cases no {what} could be compared, or all are zero; the lines above \
                  say why",
                 names.join(", ")
+            ));
+        }
+        let unused: Vec<&str> = self.unused.iter().map(|(name, _)| name.as_str()).collect();
+        (!unused.is_empty()).then(|| {
+            format!(
+                "not judged: {}: no kernel used it in any case; name what the kernels use, or leave it out",
+                unused.join(", ")
             )
         })
     }

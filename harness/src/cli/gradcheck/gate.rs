@@ -47,6 +47,13 @@ fn junit(plan: &Plan, ran: &Ran) -> String {
         case.set_classname(subject(plan));
         suite.add_test_case(case);
     }
+    for (name, used) in &ran.unused {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(format!("no kernel {used} it in any case"));
+        let mut case = TestCase::new(name.clone(), status);
+        case.set_classname(subject(plan));
+        suite.add_test_case(case);
+    }
     for (index, why) in ran.all.iter().filter_map(|(index, one)| Some((index, one.fault.clone()?)))
     {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);

@@ -27,7 +27,7 @@ pub(super) fn write(plan: &Plan, ran: &Ran, again: &[String], file: &Path) -> Re
 fn html_of(plan: &Plan, ran: &Ran, again: &[String]) -> String {
     let (verdict, arrays) = (ran.verdict(), ran.arrays());
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
-    let lines = notes(ran.question, &ran.all, arrays) + &departures(&ran.conventions);
+    let lines = notes(ran) + &departures(&ran.conventions);
     let mut table = rows(ran.question, arrays);
     let head = table.remove(0);
     let body = html! {

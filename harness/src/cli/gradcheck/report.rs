@@ -100,7 +100,7 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
     }
     text.push('\n');
     text += &table(&rows(*question, arrays));
-    text += &notes(*question, all, arrays);
+    text += &notes(ran);
     if *question == Question::Gradient {
         text += &departures(conventions);
     }
@@ -218,12 +218,12 @@ pub(super) fn departures(conventions: &Conventions) -> String {
     text
 }
 
-pub(super) fn notes(
-    question: Question,
-    all: &[(u64, Checked)],
-    arrays: &BTreeMap<String, Judged>,
-) -> String {
+pub(super) fn notes(ran: &Ran) -> String {
+    let (question, all, arrays) = (ran.question, &ran.all, ran.arrays());
     let mut text = String::new();
+    for (name, used) in &ran.unused {
+        let _ = writeln!(text, "NOT EXERCISED: {name}: no kernel {used} it in any case");
+    }
     let open: u64 = all.iter().map(|(_, checked)| checked.open[0]).sum();
     let decided: u64 = all.iter().map(|(_, checked)| checked.open[1]).sum();
     if open > 0 {

@@ -161,12 +161,13 @@ impl Manifest {
         let launches = |of: &[Launch], wanted: &str| {
             of.iter().flat_map(Launch::names).any(|name| name == wanted)
         };
-        for name in self.outputs.keys() {
+        let inputs = self.inputs.keys().map(|name| ("inputs", name));
+        for (kind, name) in inputs.chain(self.outputs.keys().map(|name| ("outputs", name))) {
             let all = [&self.forward, &self.backward, &self.other];
             if !all.into_iter().any(|of| launches(of, name)) {
                 let advice = "name it among a kernel's parameters, or leave it out";
                 return Err(Problem::new(
-                    format!("[outputs.{name}]"),
+                    format!("[{kind}.{name}]"),
                     "an array that no kernel has",
                     advice,
                 ));

@@ -249,7 +249,10 @@ fn a_tape_that_is_too_small_is_an_error_that_says_what_to_do() {
         RunError::Launch(LaunchError::Tape { bytes: 1 << 20 }),
         "the tape is too small"
     );
-    assert!(error.to_string().contains("give the tape more"), "'{error}' says what to do");
+    assert!(
+        error.to_string().contains("take fewer blocks, smaller inputs"),
+        "'{error}' says what to do"
+    );
 }
 
 #[test]

@@ -1,0 +1,139 @@
+//! What `gradcheck`, `compare` and `accuracy` cannot judge is never green: they say why, and exit with 2.
+
+use super::copies;
+use splatcheck_tests::{Said, say};
+use std::fs;
+use std::path::Path;
+
+/// `gradcheck` of a forward kernel that does this to a number, and a backward kernel that hands the gradient on.
+fn judged(folder: &Path, forward: &str) -> Said {
+    let manifest = copies(folder, forward);
+    say(folder, &["gradcheck", "--manifest", &manifest, "--cases", "3"])
+}
+
+/// The same of a pair that copies, with changes to its manifest.
+fn with(folder: &Path, command: &str, changes: &[[&str; 2]]) -> Said {
+    let manifest = copies(folder, "mov.f32 %f2, %f1;");
+    let mut text = fs::read_to_string(&manifest).expect("written");
+    for [from, to] in changes {
+        assert!(text.contains(from), "{from}: {text}");
+        text = text.replacen(from, to, 1);
+    }
+    fs::write(&manifest, text).expect("written");
+    let program = folder.join("copy.ptx").display().to_string();
+    let programs: &[&str] = if command == "compare" { &[&program, &program] } else { &[] };
+    let more = ["--manifest", &manifest, "--cases", "3"];
+    say(folder, &[&[command], programs, &more].concat())
+}
+
+#[test]
+fn a_derivative_that_is_lost_or_zero_is_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |forward: &str| judged(folder.path(), forward);
+    let right = run("mov.f32 %f2, %f1;");
+    assert_eq!(right.code, Some(0), "{right:?}");
+    let twice = run("add.f32 %f2, %f1, %f1;");
+    assert_eq!(twice.code, Some(1), "{twice:?}");
+    let bits = run("mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\nmov.b32 %f2, %r2;");
+    assert_eq!(bits.code, Some(2), "{bits:?}");
+    assert!(bits.out.contains("NOT EXERCISED: v_x: 3 elements"), "{bits:?}");
+    assert!(bits.out.starts_with("not judged: 3 runs, 0 derivatives"), "{bits:?}");
+    assert!(bits.out.contains("LOST in 3 runs: no exact number in 1 element of y"), "{bits:?}");
+    // Where a float goes on from there, the line is known.
+    let bits = run("mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\nmov.b32 %f2, %r2;\nadd.f32 %f2, %f2, %f1;");
+    let why =
+        "LOST in 3 runs: a float's bits are changed by integers in a way that no rule follows at ";
+    let line = bits.out.lines().find(|line| line.starts_with(why)).expect("the reason");
+    assert!(line.contains("PTX line "), "where: {line}, {bits:?}");
+    assert!(bits.err.contains("not judged: v_x"), "{bits:?}");
+}
+
+/// Rounding decides in every case whether a tenth of a number, taken ten times, is that number.
+#[test]
+fn a_derivative_that_rounding_decides_is_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = judged(
+        folder.path(),
+        ".reg .pred %p<2>;\nmul.f32 %f3, %f1, 0f3DCCCCCD;\nmul.f32 %f3, %f3, 0f41200000;\n\
+         setp.eq.f32 %p1, %f3, %f1;\n@%p1 add.f32 %f2, %f1, %f1;\n@!%p1 add.f32 %f2, %f1, %f1;",
+    );
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.out.contains("3 of 3 comparisons of floats are open: rounding may"), "{said:?}");
+    assert!(said.out.contains("NOT EXERCISED: v_x: 3 elements: an open comparison"), "{said:?}");
+}
+
+/// The manifest names an array that the kernels never use: it says nothing of the one that they do use.
+#[test]
+fn an_array_that_no_kernel_uses_is_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = ["[outputs.y]", "[inputs.z]\nshape = [1]\n[outputs.y]"];
+    let output = ["[outputs.y]", "[outputs.z]\nshape = [1]\nbegins = \"zeros\"\n[outputs.y]"];
+    let parameter = ["[\"x\", \"y\"]", "[\"x\", \"y\", \"z\"]"];
+    let ptx = |folder: &Path| {
+        let file = folder.join("copy.ptx");
+        let text = fs::read_to_string(&file).expect("written");
+        fs::write(&file, text.replacen(".param .u64 b)", ".param .u64 b, .param .u64 c)", 1))
+            .expect("written");
+    };
+    for (array, kind, used) in [(input, "inputs", "read"), (output, "outputs", "wrote")] {
+        for command in ["gradcheck", "compare", "accuracy"] {
+            let said = with(folder.path(), command, &[array]);
+            assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
+            let says = format!("[{kind}.z] is an array that no kernel has: name it among");
+            assert!(said.err.contains(&says), "{command}: {said:?}");
+            with(folder.path(), command, &[array, parameter]);
+            ptx(folder.path());
+            let manifest = folder.path().join("copy.toml").display().to_string();
+            let program = folder.path().join("copy.ptx").display().to_string();
+            let programs: &[&str] = if command == "compare" { &[&program, &program] } else { &[] };
+            let more = ["--manifest", &*manifest, "--cases", "3", "--junit", "run.xml"];
+            let said = say(folder.path(), &[&[command], programs, &more].concat());
+            assert_eq!(said.code, Some(2), "{command}: {said:?}");
+            assert!(said.out.starts_with("not judged: 3 runs, "), "{command}: {said:?}");
+            let says = format!("NOT EXERCISED: z: no kernel {used} it in any case\n");
+            assert!(said.out.contains(&says), "{command}: {said:?}");
+            assert!(said.err.contains("not judged: z: no kernel used it"), "{command}: {said:?}");
+            let xml = fs::read_to_string(folder.path().join("run.xml")).expect("written");
+            assert!(xml.contains("<skipped message=\"no kernel "), "{command}: {xml}");
+        }
+    }
+}
+
+/// Where no array has an element, nothing was compared.
+#[test]
+fn a_manifest_that_leaves_nothing_is_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let empty = [
+        ["[inputs.x]\nshape = [1]", "[inputs.x]\nshape = [0]"],
+        ["[outputs.y]\nshape = [1]", "[outputs.y]\nshape = [0]"],
+        ["grid = [1]", "grid = [0]"],
+    ];
+    for command in ["gradcheck", "compare", "accuracy"] {
+        let said = with(folder.path(), command, &empty);
+        assert_eq!(said.code, Some(2), "{command}: {said:?}");
+        assert!(!said.out.contains("agree"), "{command}: {said:?}");
+    }
+    let detached = "[conventions]\ndetach = [\"PTX line 12\"]\n[inputs.x]";
+    let said = with(folder.path(), "gradcheck", &[["[inputs.x]", detached]]);
+    assert_eq!(said.code, Some(2), "nothing is left of the derivative: {said:?}");
+}
+
+/// Whole numbers have no rounding: a run says how many of its elements were compared by value.
+#[test]
+fn whole_numbers_are_counted_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = copies(folder.path(), "mov.f32 %f2, %f1;");
+    let text = fs::read_to_string(&manifest).expect("written");
+    let forward = text.split("[backward]").next().expect("a part");
+    let forward = forward.replace("[gradients]\ny = \"v_y\"\nx = \"v_x\"\n", "");
+    let whole = forward.replace("[outputs.y]\n", "[outputs.y]\ndtype = \"i32\"\n");
+    assert_ne!(whole, forward, "it has an output");
+    fs::write(&manifest, whole).expect("written");
+    let program = folder.path().join("copy.ptx").display().to_string();
+    let words = ["compare", &program, &program, "--manifest", &manifest, "--cases", "3"];
+    let said = say(folder.path(), &words);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let first = "agree: 3 runs, 3 elements compared, 0 of them zero on both sides, 3 whole numbers by value, the \
+                 others by their mathematics\n";
+    assert!(said.out.starts_with(first), "{said:?}");
+}
