@@ -4,7 +4,7 @@
 mod drawn;
 
 use rayon::prelude::*;
-use splatcheck::gradcheck::{Checked, check_stages, forward_of};
+use splatcheck::gradcheck::{Checked, check_stages, compare_stages, forward_of};
 use splatcheck::mutants::class::{Class, Trial, classes};
 use splatcheck::mutants::emulated::{stage_of, takes};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
@@ -12,10 +12,12 @@ use splatcheck_emulator::{Contribution, Schedule, WARP};
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Pair, differentiable};
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_gpu::{Data, Dtype, Engine, EngineError, Setting, Stage, Tensor, Tensors, Work};
+use splatcheck_gpu::{
+    Data, Dtype, Engine, EngineError, Reduction, Setting, Stage, Tensor, Tensors, Work,
+};
 use splatcheck_judge::judge::Arithmetic;
 use splatcheck_judge::workload::{FailedRun, Job};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 const WORKLOADS: [&str; 2] = ["splat", "grid"];
@@ -79,15 +81,41 @@ fn checked(
 fn checked_jobs(
     engine: &mut EmulatorEngine,
     name: &str,
-    (first, second): (&Job, &Job),
+    jobs: (&Job, &Job),
     setting: Option<Setting>,
 ) -> Option<Checked> {
+    on_jobs(name, jobs, &[setting], |forward, backward| {
+        check_stages(engine, forward, backward, setting)
+    })
+}
+
+/// A backward stage with the second setting compared with the first; `None` as for [`checked`].
+fn same(
+    engine: &mut EmulatorEngine,
+    trial: &Trial,
+    backward: Stage,
+    settings: [Option<Setting>; 2],
+) -> Option<Checked> {
+    let jobs = (trial.job(forward_of(backward)?)?, trial.job(backward)?);
+    on_jobs(trial.name(), jobs, &settings, |forward, backward| {
+        compare_stages(engine, forward, backward, settings)
+    })
+}
+
+fn on_jobs(
+    name: &str,
+    (first, second): (&Job, &Job),
+    settings: &[Option<Setting>],
+    judge: impl FnOnce((Stage, &Tensors), (Stage, &Tensors)) -> Result<Checked, EngineError>,
+) -> Option<Checked> {
     let (forward, backward) = (first.stage, second.stage);
-    if second.is_beyond(setting).is_some() || !has_arrays(backward, forward, setting) {
+    let fits = |setting: &Option<Setting>| {
+        second.is_beyond(*setting).is_none() && has_arrays(backward, forward, *setting)
+    };
+    if !settings.iter().all(fits) {
         return None;
     }
-    let pair = ((forward, &first.inputs), (backward, &second.inputs));
-    match check_stages(engine, pair.0, pair.1, setting) {
+    match judge((forward, &first.inputs), (backward, &second.inputs)) {
         Ok(checked) => Some(checked),
         Err(EngineError::Input(why)) if why.contains("the tape is full") => None,
         Err(error) => panic!("{name}: {error}"),
@@ -159,7 +187,19 @@ fn every_scene_of_the_corpora_has_the_derivatives_of_its_forward_kernel() {
     }
 }
 
-/// Every reduction at every threshold that it has, in two orders, on a case of some generators.
+/// The reductions that [`has_arrays`] leaves out of stages that have a pair; the oracle judges them.
+const FROM_A_HOST: [(&str, Reduction); 1] = [("grid_backward", Reduction::PerKey)];
+
+/// The first setting of a stage with another reduction than this.
+fn other_than(backward: Stage, forward: Stage, setting: Option<Setting>) -> Option<Setting> {
+    let reduction = setting?.reduction;
+    let settings = backward.settings(&Setting::sweep(WARP));
+    let mut others = settings.into_iter().flatten().filter(|one| one.reduction != reduction);
+    others.find(|one| has_arrays(backward, forward, Some(*one)))
+}
+
+/// Every reduction at every threshold that it has, in two orders, on a case of some generators: it returns the
+/// derivatives, and what another reduction returns.
 #[test]
 fn every_reduction_and_threshold_returns_the_derivatives() {
     for workload in WORKLOADS {
@@ -170,35 +210,57 @@ fn every_reduction_and_threshold_returns_the_derivatives() {
             let settings = backward.settings(&Setting::sweep(WARP));
             let runs: Vec<(usize, Option<Setting>)> =
                 settings.iter().copied().enumerate().collect();
-            let wrong: Vec<(usize, Option<String>)> = runs
+            let found: Vec<(Option<Setting>, [usize; 2], Vec<String>)> = runs
                 .par_iter()
-                .flat_map_iter(|&(turn, setting)| {
-                    let mut found = Vec::new();
-                    for schedule in [Schedule::lockstep(), Schedule::adversarial(turn as u64)] {
-                        let mut engine = engine(schedule);
-                        // Three cases by turns, so that thresholds meet all of them.
-                        let some = trials.iter().cycle().skip(3 * turn).take(3);
-                        for trial in some {
-                            let Some(checked) = checked(&mut engine, trial, backward, setting)
-                            else {
-                                continue;
-                            };
-                            let mut sum = Sum::default();
-                            sum.add(&checked);
-                            let what = format!("{backward} {setting:?}");
-                            found.push((sum.compared, accused(&what, trial.name(), &checked)));
-                        }
-                    }
-                    found
+                .map(|&(turn, setting)| {
+                    // Three cases by turns, so that thresholds meet all of them.
+                    let some: Vec<&Trial> =
+                        trials.iter().copied().cycle().skip(3 * turn).take(3).collect();
+                    let (compared, wrong) = of_setting(backward, (turn, setting), &some);
+                    (setting, compared, wrong)
                 })
                 .collect();
-            let accused: Vec<_> = wrong.iter().filter_map(|(_, wrong)| wrong.as_deref()).collect();
-            assert!(accused.is_empty(), "{}", accused.join("\n"));
-            let compared: usize = wrong.iter().map(|(compared, _)| compared).sum();
-            println!("{backward}: {} settings, {compared} compared", settings.len());
-            assert!(compared > 0, "{backward} was compared");
+            let accused: Vec<_> = found.iter().flat_map(|(.., wrong)| wrong).collect();
+            assert!(accused.is_empty(), "{accused:#?}");
+            for (setting, [derivatives, equal], _) in &found {
+                let left =
+                    |setting: &Setting| FROM_A_HOST.contains(&(backward.name, setting.reduction));
+                let judged = *derivatives > 0 && (*equal > 0 || setting.is_none());
+                assert_eq!(!judged, setting.as_ref().is_some_and(left), "{backward} {setting:?}");
+            }
+            let [derivatives, equal] =
+                [0, 1].map(|at| found.iter().map(|(_, all, _)| all[at]).sum::<usize>());
+            println!("{backward}: {} settings, {derivatives} + {equal} compared", settings.len());
         }
     }
+}
+
+/// How many elements were compared with derivatives, and with another reduction's, and what is wrong.
+fn of_setting(
+    backward: Stage,
+    (turn, setting): (usize, Option<Setting>),
+    trials: &[&Trial],
+) -> ([usize; 2], Vec<String>) {
+    let forward = forward_of(backward).expect("it has a pair");
+    let other = other_than(backward, forward, setting);
+    let (mut compared, mut wrong) = ([0; 2], Vec::new());
+    for schedule in [Schedule::lockstep(), Schedule::adversarial(turn as u64)] {
+        let mut engine = engine(schedule);
+        for trial in trials {
+            let derivatives = checked(&mut engine, trial, backward, setting);
+            let equal =
+                other.and_then(|other| same(&mut engine, trial, backward, [Some(other), setting]));
+            for (at, checked) in [derivatives, equal].into_iter().enumerate() {
+                let Some(checked) = checked else { continue };
+                let mut sum = Sum::default();
+                sum.add(&checked);
+                compared[at] += sum.compared;
+                let what = format!("{backward} {setting:?}, question {at}");
+                wrong.extend(accused(&what, trial.name(), &checked));
+            }
+        }
+    }
+    (compared, wrong)
 }
 
 /// Why a mutant has the values of the right kernel in real arithmetic.
@@ -233,9 +295,6 @@ fn aimed<'c>(
     }
     all
 }
-
-/// A race whose values are right in both orders that are tried here; `splatcheck mutants` finds it in others.
-const RACE: &str = "missing-barrier-between-batches-block in rasterize_backward_block";
 
 /// A gradient that lacks what one line of the forward kernel contributes is told by that line, where no hypothesis
 /// says what it is.
@@ -287,7 +346,26 @@ fn a_gradient_that_lacks_a_line_is_told_by_it() {
     assert!(told.get(&true).is_some_and(|count| *count >= 3), "{told:?}");
 }
 
-/// Every mutant of a backward kernel that changes values dies by its forward kernel alone.
+/// Mutants whose kernel is given what a host has made of the forward kernel's arrays: the oracle alone judges them.
+const OF_CHECKPOINTS: [&str; 4] = [
+    "background-left-in-the-image",
+    "next-checkpoint",
+    "replay-not-drained",
+    "replay-past-the-stop",
+];
+
+/// Orders in which a mutant is tried: a race shows its values in some of them only.
+const ORDERS: u64 = 16;
+
+/// How a mutant's kernel died: by its forward kernel, and beside a kernel with another reduction, where there is one.
+struct Died {
+    name: String,
+    by_derivatives: bool,
+    by_comparison: Option<bool>,
+}
+
+/// Every mutant of a backward kernel that changes values dies by its forward kernel alone, and beside a right kernel
+/// with another reduction alone.
 #[test]
 fn every_mutant_that_changes_values_dies_without_the_oracle() {
     let (mutants, unread) =
@@ -300,36 +378,68 @@ fn every_mutant_that_changes_values_dies_without_the_oracle() {
         .filter(|mutant| mutant.language == Language::Cuda && leaves_values(mutant).is_none())
         .filter(|mutant| classes.contains_key(mutant.workload.as_str()))
         .collect();
-    let died: Vec<(String, bool)> = own
+    let tried: Vec<(&str, Option<Died>)> = own
         .par_iter()
         .flat_map_iter(|mutant| {
+            let classes = &classes[mutant.workload.as_str()];
             let kernels = mutant.mutation.kernels.iter().zip(&mutant.ptx);
-            kernels.filter_map(|(kernel, ptx)| {
+            kernels.filter_map(move |(kernel, ptx)| {
                 let (stage, settings) = stage_of(kernel, WARP).ok()?;
                 let forward = forward_of(stage)?;
-                if !has_arrays(stage, forward, settings.first().copied().flatten()) {
-                    return None;
-                }
-                let mut engine = engine(Schedule::lockstep());
-                let replaced = engine.replace(kernel.stage, kernel.reduction, ptx, &kernel.entry());
-                replaced.expect("it parses");
-                engine.set_budget(1 << 24);
-                let trials = aimed(&classes[mutant.workload.as_str()], mutant, (kernel, stage));
-                let orders = [Schedule::lockstep(), Schedule::adversarial(1)];
-                let dies = orders.into_iter().any(|order| {
-                    engine.set_schedule(order);
-                    trials.iter().enumerate().any(|(turn, trial)| {
-                        let setting = settings[turn % settings.len()];
-                        let checked = checked(&mut engine, trial, stage, setting);
-                        checked.is_some_and(|checked| checked.is_wrong())
-                    })
-                });
-                Some((format!("{} in {}", mutant.mutation.name, kernel.entry()), dies))
+                let name = mutant.mutation.name.as_str();
+                let judged = has_arrays(stage, forward, settings.first().copied().flatten());
+                Some((
+                    name,
+                    judged.then(|| died(mutant, (kernel, ptx), (stage, settings), classes)),
+                ))
             })
         })
         .collect();
-    let alive: Vec<_> = died.iter().filter(|(_, dies)| !dies).map(|(name, _)| name).collect();
-    println!("{} kernels with a mistake, {} live", died.len(), alive.len());
+    let left: BTreeSet<&str> =
+        tried.iter().filter(|(_, died)| died.is_none()).map(|(name, _)| *name).collect();
+    assert_eq!(left.into_iter().collect::<Vec<_>>(), OF_CHECKPOINTS, "what is not tried");
+    let died: Vec<&Died> = tried.iter().filter_map(|(_, died)| died.as_ref()).collect();
+    let alive = |lives: &dyn Fn(&Died) -> bool| {
+        let alive = died.iter().filter(|died| lives(died)).map(|died| died.name.as_str());
+        alive.collect::<Vec<_>>()
+    };
+    let beside = died.iter().filter(|died| died.by_comparison.is_some()).count();
+    println!("{} kernels with a mistake, {beside} of them beside another reduction", died.len());
     assert!(died.len() >= 100, "only {} kernels were tried", died.len());
-    assert_eq!(alive, [RACE], "what lives");
+    assert!(beside >= 90, "only {beside} kernels were compared");
+    assert_eq!(alive(&|died| !died.by_derivatives), [""; 0], "what lives by gradcheck");
+    assert_eq!(alive(&|died| died.by_comparison == Some(false)), [""; 0], "what lives by compare");
+}
+
+/// How a kernel of a mutant dies.
+fn died(
+    mutant: &Mutant,
+    (kernel, ptx): (&Artifact, &str),
+    (stage, settings): (Stage, Vec<Option<Setting>>),
+    classes: &[Class],
+) -> Died {
+    let mut engine = engine(Schedule::lockstep());
+    let replaced = engine.replace(kernel.stage, kernel.reduction, ptx, &kernel.entry());
+    replaced.expect("it parses");
+    engine.set_budget(1 << 24);
+    let trials = aimed(classes, mutant, (kernel, stage));
+    let mut dies =
+        |judge: &dyn Fn(&mut EmulatorEngine, &Trial, Option<Setting>) -> Option<Checked>| {
+            let orders = (1..=ORDERS).map(Schedule::adversarial);
+            [Schedule::lockstep()].into_iter().chain(orders).any(|order| {
+                engine.set_schedule(order);
+                trials.iter().enumerate().any(|(turn, trial)| {
+                    let setting = settings[turn % settings.len()];
+                    judge(&mut engine, trial, setting).is_some_and(|checked| checked.is_wrong())
+                })
+            })
+        };
+    let by_derivatives = dies(&|engine, trial, setting| checked(engine, trial, stage, setting));
+    let forward = forward_of(stage).expect("it has a pair");
+    let first = settings.first().copied().flatten();
+    let by_comparison = other_than(stage, forward, first).map(|other| {
+        dies(&|engine, trial, setting| same(engine, trial, stage, [Some(other), setting]))
+    });
+    let name = format!("{} in {}", mutant.mutation.name, kernel.entry());
+    Died { name, by_derivatives, by_comparison }
 }
