@@ -8,7 +8,7 @@
 use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use splatcheck::cli::help;
@@ -27,6 +27,58 @@ const NOT_RUN: [(&str, &str); 3] = [
     ("splatcheck formulations --ply scenes/", "trained scenes, which are not in the source tree"),
     ("cd harness/python", "speeds of the machine that measured them"),
     ("splatcheck gallery\n", "a test of its own: tests/gallery.rs"),
+];
+
+/// What a command has that this test does not run, and why.
+const LEFT_OUT: [(&str, &str); 38] = [
+    ("pip install", "installs"),
+    ("cargo ", "builds"),
+    ("apt install", "installs"),
+    ("curl ", "installs"),
+    ("python3 -m venv", "installs"),
+    ("tests/run", "builds, and runs this test"),
+    ("nvcc ", "NVIDIA's compiler, of tests/nvcc.rs"),
+    ("setup nvcc", "downloads"),
+    (".cu ", "NVIDIA's compiler, of tests/nvcc.rs"),
+    ("pytest ", "the reader's own test"),
+    ("my_kernel", "the reader's own"),
+    ("my_program", "the reader's own"),
+    ("mine.", "the reader's own"),
+    ("make_case.py", "the reader's own"),
+    ("new_backward.ptx", "the reader's own"),
+    ("atomic.ptx", "the reader's own"),
+    ("FILE.ptx", "the reader's own"),
+    ("KERNEL.", "the reader's own"),
+    ("SCENE.ply", "a trained scene"),
+    ("point_cloud.ply", "a trained scene"),
+    ("splat.ply", "a trained scene"),
+    ("PICTURE.png", "a picture"),
+    ("CASE.", "a case's name"),
+    ("CASE ", "a case's name"),
+    ("gallery", "a test of its own: tests/gallery.rs"),
+    ("../gsplat", "a checkout of another project"),
+    ("acceptance", "minutes: tests/interrupted.rs begins it"),
+    ("mutants", "minutes: tests/mutants.rs"),
+    ("coverage", "minutes: tests/coverage.rs"),
+    ("fuzz ", "minutes: tests/fuzzing.rs"),
+    ("merge ", "the parts of a campaign: tests/merging.rs"),
+    ("self-check", "minutes: all drivers of a machine, tests/judging.rs"),
+    ("report ", "the file of a run: tests/report.rs"),
+    ("sweep --full", "minutes: tests/sweep.rs"),
+    ("sweep -o", "minutes: tests/sweep.rs"),
+    ("splatcheck sweep\n", "minutes: tests/sweep.rs"),
+    ("splatcheck traffic", "half a minute: tests/traffic.rs"),
+    ("sweep corpora", "its picture is compared: tests/sweep.rs"),
+];
+
+/// What makes a page's command take seconds. Its files and options are the same.
+const SHORTER: [(&str, &str); 6] = [
+    (" --corpus corpora/splat", ""),
+    ("--cases 100", "--cases 2"),
+    ("--cases 40", "--cases 2"),
+    ("--cases 12", "--cases 2"),
+    ("--count 100", "--count 2"),
+    ("example.py'", "example.py' --cases 2"),
 ];
 
 /// Pages that show what was measured on a day, which they name.
@@ -145,8 +197,9 @@ impl Reader {
         Self { folder, path, has_python: python.is_some(), has_drivers }
     }
 
-    /// What a line of a shell prints on standard output; `None` where this machine lacks what it needs.
-    fn output(&self, line: &str) -> Option<String> {
+    /// What a line of a shell prints on standard output, and its exit code; `None` where this machine lacks
+    /// what it needs.
+    fn output(&self, line: &str) -> Option<(String, Option<i32>)> {
         let lacks = |what: &str| {
             println!("NOT EXERCISED: {line}: there is no {what}");
             None
@@ -163,7 +216,7 @@ impl Reader {
         let output = shell.env_remove("SPLATCHECK_LOG").output().expect("a shell");
         let (said, error) = (text(&output.stdout), text(&output.stderr));
         assert!(!said.is_empty(), "{line}: it prints nothing: {error}");
-        Some(said)
+        Some((said, output.status.code()))
     }
 }
 
@@ -187,8 +240,11 @@ fn the_output_on_the_pages_is_what_the_commands_print() {
             {
                 continue;
             }
-            let Some(output) = reader.output(&command) else { continue };
+            let Some((output, code)) = reader.output(&command) else { continue };
             compared += 1;
+            if code != Some(expected_code(&output)) {
+                wrong.push(format!("{}: $ {command}\n  exit code {code:?}\n{output}", block.page));
+            }
             if let Some(line) = stale(&lines, &output) {
                 wrong.push(format!(
                     "{}: $ {command}\n  it does not print: {line}\n{output}",
@@ -199,6 +255,66 @@ fn the_output_on_the_pages_is_what_the_commands_print() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(compared >= 10, "only {compared} outputs were compared");
+}
+
+/// The exit code that belongs to an output.
+fn expected_code(output: &str) -> i32 {
+    let is_found = |line: &str| {
+        ["disagree: ", "DISAGREE ", "misuse seen"].iter().any(|begin| line.starts_with(begin))
+    };
+    i32::from(output.lines().any(is_found))
+}
+
+/// The commands of a block whose output no page shows.
+fn without_output(block: &Block) -> Vec<String> {
+    let is_text = block.kind == "text";
+    let whole = block.lines.join("\n").replace("\\\n", " ");
+    let lines: Vec<_> = whole.lines().collect();
+    let shows = |at: usize| {
+        lines.get(at + 1).is_some_and(|next| !next.is_empty() && !next.starts_with("$ "))
+    };
+    let command = |(at, line): (usize, &&str)| {
+        let typed =
+            if is_text { line.strip_prefix("$ ").filter(|_| !shows(at)) } else { Some(*line) };
+        let line = typed?.split(" # ").next()?.split_whitespace().collect::<Vec<_>>().join(" ");
+        (!line.is_empty() && !line.starts_with('#')).then_some(line)
+    };
+    lines.iter().enumerate().filter_map(command).collect()
+}
+
+/// Those whose output a page shows have their exit code compared with it; these have what they say.
+#[test]
+fn the_commands_on_the_pages_end_as_they_should() {
+    let (reader, blocks) = (Reader::new(), blocks());
+    let compared = blocks.iter().flat_map(shown).filter(|(_, lines)| !lines.is_empty());
+    let compared: Vec<String> = compared.map(|(line, _)| line).collect();
+    let kinds = ["sh", "text"];
+    let all = blocks.iter().filter(|block| kinds.contains(&&*block.kind));
+    let mut commands: Vec<_> = all.flat_map(without_output).collect();
+    commands.retain(|line| !compared.contains(line));
+    let mut unused: Vec<_> = LEFT_OUT.iter().map(|(part, _)| *part).collect();
+    commands.retain(|line| {
+        let line = format!("{line}\n");
+        let left_out = LEFT_OUT.iter().find(|(part, _)| line.contains(part));
+        unused.retain(|part| !line.contains(part));
+        left_out.is_none()
+    });
+    assert!(unused.is_empty(), "no page has these any more: {unused:?}");
+    for line in &mut commands {
+        SHORTER.iter().for_each(|(long, short)| *line = line.replace(long, short));
+    }
+    commands.sort();
+    commands.dedup();
+    let mut wrong = Vec::new();
+    for line in &commands {
+        let Some((output, code)) = reader.output(line) else { continue };
+        println!("{line}: {code:?}");
+        if code != Some(expected_code(&output)) {
+            wrong.push(format!("$ {line}\n  exit code {code:?}\n{output}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(commands.len() >= 10, "only {} commands were run", commands.len());
 }
 
 /// The words of a page's line that calls splatcheck, up to a comment or another command.
@@ -255,7 +371,33 @@ fn times_are_no_part_of_a_page_and_all_else_is() {
     }
 }
 
-/// What a command says of itself, and the sources of the Python package, whose docstrings are its reference.
+/// The crates whose documentation is read for [`odd_phrases`].
+const DOCUMENTED: [&str; 4] =
+    ["harness/src", "harness/judge/src", "harness/workloads/src", "gpu/src"];
+
+/// What rustdoc shows of a source.
+fn documentation(source: &str) -> String {
+    let comments = source.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))
+    });
+    comments.map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// All sources below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// What a command says of itself, the sources of the Python package, whose docstrings are its reference, and
+/// what rustdoc shows.
 #[test]
 fn no_help_says_what_readers_stumbled_over() {
     let mut texts = vec![("--help".to_owned(), help::command().render_long_help().to_string())];
@@ -269,7 +411,13 @@ fn no_help_says_what_readers_stumbled_over() {
             texts.push((file.display().to_string(), fs::read_to_string(file).expect("a text")));
         }
     }
-    assert!(texts.len() > 30, "{} texts", texts.len());
+    let mut files = Vec::new();
+    DOCUMENTED.iter().for_each(|folder| sources(&root().join(folder), &mut files));
+    for file in files {
+        let source = fs::read_to_string(&file).expect("a text");
+        texts.push((file.display().to_string(), documentation(&source)));
+    }
+    assert!(texts.len() > 300, "{} texts", texts.len());
     let found = texts.iter().flat_map(|(name, text)| {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         odd_phrases(&words).map(move |phrase| format!("{name}: '{phrase}'"))
