@@ -57,6 +57,8 @@ fn ready_manifests_fit_kernels_with_such_parameters() {
         ("gsplat_rasterize_backward", "gsplat_backward_cameras", "rasterize_to_pixels_bwd"),
         ("gsplat_project", "gsplat_project_image", "projection_image_fwd"),
         ("gsplat_project_backward", "gsplat_project_image", "projection_image_bwd"),
+        ("gsplat_project_antialiased", "gsplat_project_image", "projection_image_fwd"),
+        ("gsplat_project_antialiased_backward", "gsplat_project_image", "projection_image_bwd"),
         ("torch_ngp_grid", "ngp_grid", "kernel_grid"),
         ("torch_ngp_grid_backward", "ngp_grid", "kernel_grid_backward"),
     ] {

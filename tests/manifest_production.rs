@@ -1,5 +1,6 @@
 //! Kernels that are passed what production passes: several cameras, a depth in arrays of its own, sums of magnitudes,
-//! rows with gaps, masks, no maximum of alpha, and gradients that only Adam's moments have.
+//! rows with gaps, masks, no maximum of alpha, antialiasing's compensations, and gradients that only Adam's moments
+//! have.
 
 use std::fs;
 
@@ -44,6 +45,52 @@ fn what_production_passes_is_judged_and_its_faults_are_found() {
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
     let said = on("_unclamped", &manifest, &cases);
     assert_eq!(said.code, Some(1), "it is found out: {}\n{}", said.out, said.err);
+}
+
+/// gsplat's projection with `calc_compensations`, forward and backward.
+#[test]
+fn compensations_and_their_gradients_are_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let corpus = path("corpora/splat");
+    let on = |variant: &str, manifest: &str, cases: &[&str]| {
+        let program = kernel(&format!("gsplat_project_image{variant}.ptx"));
+        let manifest = kernel(&format!("gsplat_project_{manifest}.toml"));
+        let words = ["ptx", &program, "--manifest", &manifest, "--jobs", "2"];
+        say(here, &[&words[..], cases].concat())
+    };
+    let (forward, backward) = ("antialiased", "antialiased_backward");
+    let drawn = ["--cases", "60", "--seed", "3"];
+    for manifest in [forward, backward] {
+        let said = on("", manifest, &[&["--corpus", &corpus][..], &drawn].concat());
+        assert_eq!(said.code, Some(0), "{manifest}: {}\n{}", said.out, said.err);
+        assert!(!said.out.contains("compensations: no parameter"), "{}", said.out);
+    }
+    let scene = path("corpora/splat/two-cameras.toml");
+    let scene = ["--case", &scene];
+    for (variant, manifest, words) in [
+        ("_no_blur", forward, "compensations"),
+        ("_missing", backward, "v_compensations is left out"),
+        ("_negated", backward, "v_compensations is taken with the other sign"),
+        ("_doubled", backward, "v_compensations is taken twice"),
+        ("_no_blur", backward, "v_scales"),
+    ] {
+        let said = on(variant, manifest, &scene);
+        assert_eq!(said.code, Some(1), "{variant}: {}\n{}", said.out, said.err);
+        assert!(said.out.contains(words), "{variant}: {}", said.out);
+        let replayed = say(here, &again(&said.out));
+        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
+        assert!(replayed.out.contains("exactly the recorded failure"), "{}", replayed.out);
+        // Without the arrays the faults in them are none.
+        let plain = if manifest == forward { "image" } else { "image_backward" };
+        let said = on(variant, plain, &scene);
+        assert_eq!(said.code, Some(0), "{variant}: {}\n{}", said.out, said.err);
+    }
+    // Radii of the opacities alone.
+    let harmonics = path("corpora/splat/harmonics.toml");
+    let said = on("_unscaled", forward, &["--case", &harmonics]);
+    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
+    assert!(said.out.contains("radii"), "{}", said.out);
 }
 
 #[test]

@@ -1,10 +1,13 @@
 // Kernels that project Gaussians by all cameras and back and are given the image's size, with the parameter lists
-// of gsplat's projection (commit 10586bbd); covariances, other cameras than pinholes and compensations are not
+// of gsplat's projection (commit 10586bbd); covariances and other cameras than pinholes are not
 // there. They compute the limits of x/z and y/z themselves, take radii from the
 // opacities, and leave out what lies beside the image. The backward pass goes by the radii of the forward pass.
-// The arithmetic is this project's own.
+// Where there is an array of compensations, radii are those of the opacities times them, and the backward pass
+// computes with what the forward pass wrote. The arithmetic is this project's own.
 //
-// BROKEN leaves out what reaches less than a radius into the image.
+// BROKEN leaves out what reaches less than a radius into the image. Of the compensations MISSING has no gradient,
+// NEGATED that of the other sign, DOUBLED twice it; NO_BLUR forgets both ways what is added to the covariance,
+// and UNSCALED takes the radii of the opacities alone.
 
 #include "gsplat_project.cuh"
 
@@ -20,6 +23,25 @@ constexpr float SIDE = 1.0f;
 constexpr float ALPHA_MIN = 1.0f / 255.0f;
 constexpr float MARGIN = 0.3f;
 constexpr float SIGMAS = 3.33f;
+
+// What keeps the gradient of a compensation of 0 finite.
+constexpr float FLOOR = 1.0e-6f;
+
+#if defined(MISSING)
+constexpr float SHARE = 0.0f;
+#elif defined(NEGATED)
+constexpr float SHARE = -1.0f;
+#elif defined(DOUBLED)
+constexpr float SHARE = 2.0f;
+#else
+constexpr float SHARE = 1.0f;
+#endif
+
+#ifdef NO_BLUR
+constexpr float BLUR = 0.0f;
+#else
+constexpr float BLUR = 1.0f;
+#endif
 
 __device__ inline Camera camera_of(
     const float* viewmat,
@@ -61,6 +83,14 @@ __device__ inline bool beside(float mean, float radius, float side) {
     return mean + SIDE * radius <= 0.0f || mean - SIDE * radius >= side;
 }
 
+// The gradient of a compensation, and the projection, as the shared expressions take them: by v/(2 c) and by the
+// ratio c^2 of the determinants. What is given of the forward pass takes the place of what would be computed again.
+__device__ inline float with_compensation(Projection& p, float given, float v) {
+    const float factor = BLUR > 0.0f ? given : 1.0f;
+    p.sharp_det = factor * factor * p.det;
+    return SHARE * v * (factor / (factor + FLOOR));
+}
+
 __global__ void projection_image_fwd(
     const unsigned cameras,
     const unsigned gaussians,
@@ -98,7 +128,12 @@ __global__ void projection_image_fwd(
     if (project_one(g, camera, params, p) == 0) {
         return;
     }
-    const float ratio = opacities[at % gaussians] / ALPHA_MIN;
+    const float factor = BLUR > 0.0f ? compensation(p) : 1.0f;
+    float opacity = opacities[at % gaussians];
+#ifndef UNSCALED
+    opacity = compensations != nullptr ? opacity * factor : opacity;
+#endif
+    const float ratio = opacity / ALPHA_MIN;
     const float sigmas = ratio > 1.0f ? fminf(SIGMAS, sqrtf(2.0f * logf(ratio))) : 0.0f;
     const float x = ceilf(sigmas * sqrtf(p.covariance.x));
     const float y = ceilf(sigmas * sqrtf(p.covariance.z));
@@ -114,7 +149,7 @@ __global__ void projection_image_fwd(
     depths[at] = p.camera_mean.z;
     conics[at] = {p.covariance.z / p.det, -p.covariance.y / p.det, p.covariance.x / p.det};
     if (compensations != nullptr) {
-        compensations[at] = 1.0f;
+        compensations[at] = factor;
     }
 }
 
@@ -145,22 +180,29 @@ __global__ void projection_image_bwd(
     float* __restrict__ v_viewmats
 ) {
     const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
-    const bool other = covars != nullptr || camera_model != 0 || compensations != nullptr;
+    const bool other = covars != nullptr || camera_model != 0;
     if (at >= cameras * gaussians || other || radii[at].x <= 0 || radii[at].y <= 0) {
         return;
     }
     // Its planes have done their work: the radii say what is there.
-    const Params params = params_of(eps2d, -3.0e38f, 3.0e38f);
+    Params params = params_of(eps2d, -3.0e38f, 3.0e38f);
     const unsigned index = at / gaussians;
     const unsigned id = at % gaussians;
     const Camera camera = camera_of(viewmats, ks, index, width, height);
-    const Gaussian g = gaussian_of(means, quats, scales, id);
+    Gaussian g = gaussian_of(means, quats, scales, id);
     Projection p;
     if (project_one(g, camera, params, p) == 0) {
         return;
     }
+    float v_compensation = 0.0f;
+    if (v_compensations != nullptr) {
+        params.antialiased = 1;
+        g.opacity = 1.0f;
+        v_compensation = with_compensation(p, compensations[at], v_compensations[at]);
+    }
     const float v_row[6] = {
-        v_means2d[at].x, v_means2d[at].y, v_conics[at].x, v_conics[at].y, v_conics[at].z, 0.0f
+        v_means2d[at].x, v_means2d[at].y,
+        v_conics[at].x, v_conics[at].y, v_conics[at].z, v_compensation
     };
     GaussianGradient one;
     CameraGradient v_camera;

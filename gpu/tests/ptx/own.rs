@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 45] = [
+const KERNELS: [Row; 50] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -52,6 +52,11 @@ const KERNELS: [Row; 45] = [
     ("gsplat_project", "_broken", &["BROKEN"], Headers),
     ("gsplat_project_image", "", &[], Headers),
     ("gsplat_project_image", "_broken", &["BROKEN"], Headers),
+    ("gsplat_project_image", "_missing", &["MISSING"], Headers),
+    ("gsplat_project_image", "_negated", &["NEGATED"], Headers),
+    ("gsplat_project_image", "_doubled", &["DOUBLED"], Headers),
+    ("gsplat_project_image", "_no_blur", &["NO_BLUR"], Headers),
+    ("gsplat_project_image", "_unscaled", &["UNSCALED"], Headers),
     ("camera_project", "", &[], Headers),
     ("camera_project", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "", &[], Headers),

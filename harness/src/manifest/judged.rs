@@ -10,7 +10,7 @@ use splatcheck_workloads::layout::{Array, KernelKind, Tensor};
 use splatcheck_workloads::splat::comparing;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_on_foreign, judged_rounded};
 use splatcheck_workloads::splat::kernel_rules::Reach;
-use splatcheck_workloads::splat::on_image::Kernel;
+use splatcheck_workloads::splat::on_image::{Compensations, Kernel};
 use splatcheck_workloads::splat::stage::RoundedInputs;
 use splatcheck_workloads::splat::{ColorForms, Forms};
 use std::collections::BTreeSet;
@@ -186,7 +186,13 @@ impl Manifest {
             let ports = self.written().filter_map(|tensor| Some(tensor.port(self.kind)?.0));
             let mut returns: Vec<_> = ports.collect();
             returns.push(Tensor::Radii.name());
-            let kernel = Kernel { extra_roundings: self.projection_roundings, returns };
+            let mut tensors = self.arrays().flat_map(|(_, array)| array.tensors());
+            let compensations = match tensors.any(|tensor| tensor.means_compensations(self.kind)) {
+                true => Compensations::Always,
+                false => Compensations::Never,
+            };
+            let extra_roundings = self.projection_roundings;
+            let kernel = Kernel { extra_roundings, returns, compensations };
             return Ok(comparing::on_image(judged_on_foreign(ruled), kernel));
         }
         let halves = self.halves();

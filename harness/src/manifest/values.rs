@@ -6,6 +6,7 @@ use splatcheck_reference::splat::Formulation;
 
 use super::views::Views;
 use crate::manifest::types::{Manifest, Number};
+use splatcheck_workloads::layout::array::beside;
 use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, KernelKind, Symbols, Tensor,
 };
@@ -144,18 +145,16 @@ pub(super) fn outputs(
     let begin = |name: &str| u32::from(by_radii && name == "visible");
     let words = |name: &str| vec![begin(name); shape(name).iter().product()];
     let mut numbers: Vec<_> = ports().map(|port| (port.name, words(port.name))).collect();
-    let beside = tensors().find(|tensor| tensor.is_compared_beside(kind));
-    let own = |tensor: Tensor| vec![0; tensor.sides(symbols).iter().product()];
-    numbers.extend(beside.map(|tensor| (tensor.name(), own(tensor))));
+    let beside = beside(tensors(), kind);
+    let own = |tensor: &Tensor| vec![0; tensor.sides(symbols).iter().product()];
+    numbers.extend(beside.iter().map(|tensor| (tensor.name(), own(tensor))));
     for (array, words) in held {
         array.unpack(words, symbols, &mut numbers);
     }
     places_of_last(held, &mut numbers, symbols, inputs)?;
     let mut outputs = Tensors::new();
     let held = |error: ShapeError| EngineError::Device(error.to_string());
-    if let Some(tensor) = beside
-        && let Some((name, words)) = numbers.pop()
-    {
+    for (tensor, (name, words)) in beside.into_iter().zip(numbers.split_off(ports().count())) {
         let data = Data::from_words(tensor.dtype(), &words);
         outputs.array(name, &tensor.sides(symbols), data).map_err(held)?;
     }

@@ -1,7 +1,7 @@
 """The projection of presets gsplat-1.5 and gsplat-main in numpy: fully_fused_projection of all cameras.
 
 It is given the size of the image, and leaves out what lies beside it: the radii are 0 there, and of the other
-arrays nothing is written."""
+arrays nothing is written. With calc_compensations radii are those of the opacities times the compensations."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ ALPHA_MIN, EXTENT = f32(1 / 255), f32(3.33)
 
 
 def fully_fused_projection_fwd(x, meta, bug=None):
-    """Radii, means, depths and conics [C, N, ...]; `bug` makes them wrong on purpose."""
+    """Radii, means, depths, conics and compensations [C, N, ...]; `bug` makes them wrong on purpose."""
     with np.errstate(all="ignore"):
         cameras = [one_camera(x, camera, meta, bug) for camera in zip(x["viewmats"], x["Ks"], strict=True)]
     return {name: np.stack([camera[name] for camera in cameras]) for name in cameras[0]}
@@ -19,8 +19,12 @@ def fully_fused_projection_fwd(x, meta, bug=None):
 def one_camera(x, camera, meta, bug):
     position, _, jacobian, axes = seen(x, camera, meta)
     root, (focal, center) = jacobian @ axes, intrinsics(camera[1])
-    (a, b), (_, c) = np.moveaxis(root @ root.transpose(0, 2, 1) + meta["eps2d"] * np.eye(2, dtype=f32), 0, 2)
+    (a, b), (_, c) = np.moveaxis(root @ root.transpose(0, 2, 1), 0, 2)
+    sharp, (a, c) = a * c - b * b, (a + meta["eps2d"], c + meta["eps2d"])
     det, z, opacities = a * c - b * b, position[:, 2], x["opacities"]
+    compensations = np.sqrt(np.maximum(0, sharp / det))
+    if meta["calc_compensations"]:
+        opacities = opacities * compensations
     means = focal * position[:, :2] / z[:, None] + center
     extent = np.minimum(EXTENT, np.sqrt(2 * np.log(opacities / ALPHA_MIN)))
     radii = np.ceil(extent[:, None] * np.sqrt(np.stack([a, c], -1)))
@@ -30,6 +34,7 @@ def one_camera(x, camera, meta, bug):
     if bug != "nothing is beside":
         kept &= ((means + radii > 0) & (means - radii < size)).all(axis=1)
     rows = {"means2d": means, "depths": z, "conics": np.stack([c, -b, a], -1) / det[:, None]}
+    rows["compensations"] = compensations
     written = {name: np.where(kept.reshape(-1, *[1] * (k.ndim - 1)), k, f32(np.nan)) for name, k in rows.items()}
     return {"radii": np.where(kept[:, None], radii, 0).astype(np.int32)} | written
 

@@ -1,5 +1,5 @@
 """The backward pass of the projection of presets gsplat-1.5 and gsplat-main in numpy, all cameras added up.
-Radii say what the forward pass kept, and its conics are given again."""
+Radii say what the forward pass kept; its conics, and its compensations where there are some, are given again."""
 
 import numpy as np
 from gsplat_projection import intrinsics, rotations, seen
@@ -23,7 +23,11 @@ def one_camera(x, camera, meta, grads, bug):
     # From the conic to the covariance and its root J A with A = R_w R(q) diag(s).
     conic = symmetric(x["conics"][camera][kept], 1)
     v_conic = symmetric(x["v_conics"][camera][kept], 1 if bug == "off-diagonal twice" else f32(0.5))
-    v_root = -2 * (conic @ v_conic @ conic) @ (jacobian @ axes)
+    v_covariance = -(conic @ v_conic @ conic)
+    if x.get("v_compensations") is not None:
+        factor, v = (x[name][camera][kept] for name in ("compensations", "v_compensations"))
+        v_covariance += by_compensations(factor, v, conic, meta["eps2d"])
+    v_root = 2 * v_covariance @ (jacobian @ axes)
     v_jacobian, v_axes = v_root @ axes.transpose(0, 2, 1), jacobian.transpose(0, 2, 1) @ v_root
     v_scaled = view[:3, :3].T @ v_axes
     scaled = turn * (scales := own["scales"][:, None])
@@ -39,6 +43,14 @@ def one_camera(x, camera, meta, grads, bug):
     grads["v_means"][kept] += v_position @ view[:3, :3]
     grads["v_viewmats"][camera, :3, :3] = v_position.T @ own["means"] + np.einsum("nik,njk->ij", v_axes, scaled)
     grads["v_viewmats"][camera, :3, 3] = v_position.sum(axis=0)
+
+
+def by_compensations(factor, v, conic, eps2d):
+    """From compensations to covariances, by the inverses of those with the blur."""
+    v_ratio, rest = v * f32(0.5) / (factor + f32(1e-6)), 1 - factor * factor
+    determinants = conic[:, 0, 0] * conic[:, 1, 1] - conic[:, 0, 1] * conic[:, 1, 0]
+    blur = (eps2d * determinants)[:, None, None] * np.eye(2, dtype=f32)
+    return v_ratio[:, None, None] * (rest[:, None, None] * conic - blur)
 
 
 def symmetric(rows, factor):

@@ -405,25 +405,22 @@ impl Array {
         let targets: Vec<_> = self.fields.iter().map(target).collect();
         self.places(symbols, |field, to, from| {
             let Some((tensor, place, first, own)) = targets[field] else { return };
-            let numbers = &mut outputs[place].1;
             let word = words[from];
             let value = f32::from_bits(word);
             let word = match tensor {
                 Tensor::Radii | Tensor::Radius => {
-                    numbers[to / own] &= u32::from(word.cast_signed() > 0);
-                    let itself = outputs.iter_mut().find(|(output, _)| *output == tensor.name());
-                    if let Some((_, numbers)) = itself {
-                        numbers[to] = word;
-                    }
+                    outputs[place].1[to / own] &= u32::from(word.cast_signed() > 0);
+                    keep(outputs, tensor, to, word);
                     return;
                 }
                 Tensor::VMeans2dAbs => {
                     let pixels = if self.meaning.ndc { value / half_sides[to % 2] } else { value };
-                    let itself = outputs.iter_mut().find(|(output, _)| *output == tensor.name());
-                    if let Some((_, numbers)) = itself {
-                        numbers[to] = pixels.to_bits();
-                    }
+                    keep(outputs, tensor, to, pixels.to_bits());
                     return;
+                }
+                Tensor::Compensations => {
+                    keep(outputs, tensor, to, word);
+                    word
                 }
                 Tensor::VMeans2d if self.meaning.ndc => (value / half_sides[to % 2]).to_bits(),
                 Tensor::VConics if self.meaning.half_off_diagonal && to % 3 == 1 => {
@@ -431,10 +428,30 @@ impl Array {
                 }
                 _ => word,
             };
+            let numbers = &mut outputs[place].1;
             let row = numbers.len() / rows;
             numbers[to / own * row + first + to % own] = word;
         });
     }
+}
+
+/// Puts a word into the output of a tensor's own name, where there is one.
+fn keep(outputs: &mut [(&'static str, Vec<u32>)], tensor: Tensor, place: usize, word: u32) {
+    let itself = outputs.iter_mut().find(|(output, _)| *output == tensor.name());
+    if let Some((_, numbers)) = itself {
+        numbers[place] = word;
+    }
+}
+
+/// Those of the tensors that are compared themselves, beside the stage's outputs, each once.
+pub fn beside(tensors: impl Iterator<Item = Tensor>, kind: KernelKind) -> Vec<Tensor> {
+    let mut all = Vec::new();
+    for tensor in tensors.filter(|tensor| tensor.is_compared_beside(kind)) {
+        if !all.contains(&tensor) {
+            all.push(tensor);
+        }
+    }
+    all
 }
 
 /// The roundings of a term that the meaning of some arrays brings: by normalized device coordinates a kernel

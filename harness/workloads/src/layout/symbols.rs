@@ -30,7 +30,8 @@ const OF_RASTERIZATIONS: [&str; 14] = [
 ];
 
 /// Flags of the convention that a projection reads.
-const PROJECTION_FLAGS: [&str; 3] = ["near_inclusive", "clamp_has_gradient", "antialiased"];
+pub(crate) const PROJECTION_FLAGS: [&str; 3] =
+    ["near_inclusive", "clamp_has_gradient", "antialiased"];
 
 /// Whole numbers that every case has for a projection.
 const OF_PROJECTIONS: [&str; 9] = [

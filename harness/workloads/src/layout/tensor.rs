@@ -238,13 +238,18 @@ pub enum Tensor {
     /// `[C,N]` gradient to begin with, of a projection onto an image: zeros, since nothing depends on the
     /// depths but the order.
     VDepths,
+    /// `[C,N]` antialiasing's factors of the opacities: an output of a projection onto an image, and an input of
+    /// its backward pass.
+    Compensations,
+    /// `[C,N]` gradient to begin with.
+    VCompensations,
 }
 
 use Rows::{Cameras, Gaussians, Pairs, Pixels, Projections, Tiles};
 use Width::{AsGiven, Channels, FirstHarmonic, Fixed, Harmonics, Square};
 
 /// Name, rows and width of each. A name may be an input's and an output's.
-const TABLE: [(Tensor, &str, Rows, Width); 63] = [
+const TABLE: [(Tensor, &str, Rows, Width); 65] = [
     (Tensor::Means2d, "means2d", Gaussians, Fixed(2)),
     (Tensor::Conics, "conics", Gaussians, Fixed(3)),
     (Tensor::Opacities, "opacities", Gaussians, Fixed(1)),
@@ -308,6 +313,8 @@ const TABLE: [(Tensor, &str, Rows, Width); 63] = [
     (Tensor::VProjectedColors, "v_colors", Projections, Channels),
     (Tensor::VColorsOrSh, "v_colors_or_sh", Gaussians, AsGiven),
     (Tensor::VDepths, "v_depths", Projections, Fixed(1)),
+    (Tensor::Compensations, "compensations", Projections, Fixed(1)),
+    (Tensor::VCompensations, "v_compensations", Projections, Fixed(1)),
 ];
 
 impl Tensor {

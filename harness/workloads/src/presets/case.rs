@@ -5,7 +5,7 @@ use super::Preset;
 use crate::layout::{KernelKind, Tensor};
 use crate::splat::comparing::{expected_by_logits, expected_with_magnitudes};
 use crate::splat::level::Level;
-use crate::splat::on_image::{self, Kernel};
+use crate::splat::on_image::{self, Compensations, Kernel};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::{Stage, Tensors};
 use splatcheck_judge::case_space::Traits;
@@ -35,7 +35,12 @@ impl OfPreset {
         let mut returns: Vec<_> =
             interface.tensors().filter_map(|tensor| Some(tensor.port(kind)?.0)).collect();
         returns.push(Tensor::Radii.name());
-        Some(Kernel { extra_roundings: interface.extra_roundings, returns })
+        let compensations = match interface.tensors().any(|tensor| tensor.means_compensations(kind))
+        {
+            true => Compensations::Antialiased,
+            false => Compensations::Never,
+        };
+        Some(Kernel { extra_roundings: interface.extra_roundings, returns, compensations })
     }
 }
 

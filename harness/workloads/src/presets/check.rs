@@ -12,7 +12,9 @@ use super::terms::{built_in_of, constants_of, roundings};
 use super::text::{self, File};
 use super::{Interface, Named, Preset, TANGENTS, Terms};
 use crate::layout::array::not_held;
-use crate::layout::symbols::{self, CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_SIDES, SIDES};
+use crate::layout::symbols::{
+    self, CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_FLAGS, PROJECTION_SIDES, SIDES,
+};
 use crate::layout::tensor::Use;
 use crate::layout::written::{At, beyond, line};
 use crate::layout::{Array, Expression, Symbols, Tensor};
@@ -337,7 +339,9 @@ impl Check<'_> {
             (Level::Raster, _) => {
                 all.extend(CONSTANTS.iter().chain(&["stop_when_equal", "clamp_stops_gradient"]));
             }
-            (Level::Project | Level::ProjectBackward, _) => all.extend(PROJECTION_CONSTANTS),
+            (Level::Project | Level::ProjectBackward, _) => {
+                all.extend(PROJECTION_CONSTANTS.iter().chain(&PROJECTION_FLAGS));
+            }
         }
         let table = name_of(level);
         let each = written.iter().map(|(name, value)| {

@@ -7,6 +7,7 @@ use splatcheck_gpu::stage::{Port, Sizes, StageSpec};
 use splatcheck_gpu::{Data, Dtype, Tensor as Numbers, Tensors};
 
 use super::{Interface, Named};
+use crate::layout::array::beside;
 use crate::layout::{Array, Expression, ExpressionError, KernelKind, Symbols, Tensor};
 use crate::splat::level::Level;
 use splatcheck_judge::engines::command::{Need, Written};
@@ -88,9 +89,9 @@ impl Interface {
         let first = |port: &Port| u32::from(by_radii && port.name == "visible");
         let empty = |port: &Port| (port.name, vec![first(port); port.words(sizes)]);
         let mut numbers: Vec<_> = ports().map(empty).collect();
-        let beside = self.tensors().find(|tensor| tensor.is_compared_beside(kind));
-        let own = |tensor: Tensor| vec![0; tensor.sides(&symbols).iter().product()];
-        numbers.extend(beside.map(|tensor| (tensor.name(), own(tensor))));
+        let beside = beside(self.tensors(), kind);
+        let own = |tensor: &Tensor| vec![0; tensor.sides(&symbols).iter().product()];
+        numbers.extend(beside.iter().map(|tensor| (tensor.name(), own(tensor))));
         for Named { name, array, .. } in &self.outputs {
             let Some(array) = array.as_ref().filter(|array| is_there(array, &symbols)) else {
                 continue;
@@ -101,9 +102,7 @@ impl Interface {
         }
         let mut outputs = Tensors::new();
         let colors = if symbols.coefficients > 0 { "v_colors" } else { "v_sh" };
-        if let Some(tensor) = beside
-            && let Some((name, words)) = numbers.pop()
-        {
+        for (tensor, (name, words)) in beside.into_iter().zip(numbers.split_off(ports().count())) {
             let data = Data::from_words(tensor.dtype(), &words);
             let fits = outputs.array(name, &tensor.sides(&symbols), data);
             fits.map_err(|error| Problem::new(name, error, "write it whole"))?;
@@ -123,9 +122,11 @@ impl Interface {
     }
 }
 
-/// Whether a case has the array: colours are given directly or as harmonics.
+/// Whether a case has the array: colours are given directly or as harmonics, and compensations have gradients
+/// where opacities are multiplied by them.
 fn is_there(array: &Array, symbols: &Symbols) -> bool {
     let harmonics = symbols.coefficients > 0;
+    let antialiased = || symbols.integer("antialiased") != Ok(0);
     let there = |tensor: Tensor| match tensor {
         Tensor::Sh
         | Tensor::ShDc
@@ -134,6 +135,8 @@ fn is_there(array: &Array, symbols: &Symbols) -> bool {
         | Tensor::VShDc
         | Tensor::VShRest => harmonics,
         Tensor::Colors | Tensor::VColors => !harmonics,
+        // Which case it is the sizes of outputs do not say.
+        Tensor::Compensations | Tensor::VCompensations => antialiased(),
         _ => true,
     };
     array.tensors().all(there)

@@ -17,7 +17,7 @@ use splatcheck_judge::judge::{Expectation, Output, OutputBound};
 use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 
 use super::level::Level;
-use super::on_image::{self, Kernel};
+use super::on_image::{self, Compensations, Kernel};
 use super::views;
 use crate::halves::Halves;
 use crate::layout::Tensor;
@@ -83,9 +83,9 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
     let case = if notes.contains_key(&note(MAGNITUDES)) { with_magnitudes(case) } else { case };
     let known = |name: &str| {
         let mut ports = Stage::all().flat_map(|stage| stage.spec().outputs);
-        let radii = Tensor::Radii.name();
         let found = ports.find(|port| port.name == name).map(|port| port.name);
-        found.or((name == radii).then_some(radii))
+        let beside = [Tensor::Radii, Tensor::Compensations].map(Tensor::name);
+        found.or(beside.into_iter().find(|own| *own == name))
     };
     let named = |key: &str, names: &str| {
         let unknown = |name: &str| Problem::new(key, name, "no stage has an output of that name");
@@ -101,7 +101,9 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
             });
             let wrong = || Problem::new(&key, text, "expected roundings, a blank and the outputs");
             let (extra_roundings, names) = kernel.ok_or_else(wrong)?;
-            on_image(case, Kernel { extra_roundings, returns: named(&key, names)? })
+            let mut returns = named(&key, names)?;
+            let compensations = Compensations::noted(&mut returns);
+            on_image(case, Kernel { extra_roundings, returns, compensations })
         }
     };
     let case = match Halves::noted(notes)? {
@@ -278,9 +280,7 @@ impl Case for Compared {
             How::ByLogits => (LOGITS, "true".to_owned()),
             How::Magnitudes => (MAGNITUDES, "true".to_owned()),
             How::AllViews => (ALL_VIEWS, "true".to_owned()),
-            How::OnImage(Kernel { extra_roundings, returns }) => {
-                (ON_IMAGE, format!("{} {}", extra_roundings.count(), returns.join(",")))
-            }
+            How::OnImage(kernel) => (ON_IMAGE, kernel.note()),
         };
         notes.insert(format!("{NOTE_PREFIX}{key}"), value);
         self.case.write(path, &notes)

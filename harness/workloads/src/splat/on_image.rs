@@ -3,17 +3,21 @@
 //!
 //! A Gaussian that is certainly on the image is compared. Of one that is certainly beside it, or culled, a
 //! radius of 0 is demanded, and its other numbers may be anything: kernels do not write them. Where roundings
-//! decide, either is accepted. Opacities are as they are given: what gsplat calls compensations is left to the
-//! rasterization, because its gradient divides by the compensation plus 1e-6, which no convention here has.
+//! decide, either is accepted.
+//!
+//! A kernel may return antialiasing's factors of the opacities as an array, which gsplat calls compensations, and
+//! be given their gradients. Then radii are those of the opacities times the factors, as gsplat's are. A kernel
+//! without that array multiplies nothing.
 
 use super::case::{Case, splat_case};
 use super::diagnosis::{of_project_backward_on_image, of_project_on_image};
 use super::expectation::{project_backward_on_image, project_on_image};
 use super::stage::{ImageStage, ProjectStage};
+use crate::layout::Tensor;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Data, Stage, Tensors};
 use splatcheck_judge::diagnosis::Hypothesis;
-use splatcheck_judge::judge::{Arithmetic, Expectation};
+use splatcheck_judge::judge::{Arithmetic, Expectation, Output, OutputBound, Rows};
 use splatcheck_judge::workload::{AnyCase, CaseError, FailedRun, Job, Oracle};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Convention;
@@ -26,6 +30,38 @@ pub struct Kernel {
     pub extra_roundings: ExtraRoundings,
     /// The stage's outputs that it returns; radii are among them in the forward stage.
     pub returns: Vec<&'static str>,
+    /// On which cases it has the array of the compensations.
+    pub compensations: Compensations,
+}
+
+/// On which cases a kernel returns compensations, or is given their gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compensations {
+    /// It has no such array.
+    Never,
+    /// On those whose convention is antialiased.
+    Antialiased,
+    /// Its launch always has it.
+    Always,
+}
+
+impl Kernel {
+    /// It as a reproducer's note has it. A preset's is not noted: the preset itself is.
+    pub(super) fn note(&self) -> String {
+        let compensations =
+            (self.compensations != Compensations::Never).then_some(Tensor::Compensations.name());
+        let names: Vec<_> = self.returns.iter().copied().chain(compensations).collect();
+        format!("{} {}", self.extra_roundings.count(), names.join(","))
+    }
+}
+
+impl Compensations {
+    /// What the names of a note say of them, which are then the others.
+    pub(super) fn noted(names: &mut Vec<&'static str>) -> Self {
+        let all = names.len();
+        names.retain(|name| *name != Tensor::Compensations.name());
+        if names.len() < all { Self::Always } else { Self::Never }
+    }
 }
 
 /// The jobs of a case for one view, where projections are by a kernel that is given the size of the image; of a
@@ -57,7 +93,12 @@ pub(crate) fn jobs(
 fn job(case: &Case, backward: bool, kernel: Kernel) -> Result<Job, CaseError> {
     let failed =
         |error: &dyn Display| CaseError { case: case.name.clone(), problem: error.to_string() };
-    let convention = Convention { antialiased: false, ..case.convention };
+    let antialiased = match kernel.compensations {
+        Compensations::Never => false,
+        Compensations::Antialiased => case.convention.antialiased,
+        Compensations::Always => true,
+    };
+    let convention = Convention { antialiased, ..case.convention };
     let case = Case { convention, ..case.clone() };
     let stage = ProjectStage::new(&case).map_err(|error| failed(&error))?;
     let image = ImageStage::new(&case, &stage, kernel.extra_roundings);
@@ -89,6 +130,12 @@ fn beside(stage: &ImageStage, backward: bool) -> Result<Tensors, splatcheck_gpu:
         let conics = forward.iter().flat_map(|camera| camera.conics.as_flattened().to_vec());
         all.array("radii", &[c, n, 2], Data::I32(radii.collect()))?;
         all.array("conics", &[c, n, 3], Data::F32(conics.collect()))?;
+        let compensations = forward.iter().flat_map(|camera| camera.compensations.clone());
+        let own = Tensor::Compensations.name();
+        all.array(own, &[c, n], Data::F32(compensations.collect()))?;
+        let gradients = stage.gradients.iter().flat_map(|camera| camera.v_opacities.clone());
+        let own = Tensor::VCompensations.name();
+        all.array(own, &[c, n], Data::F32(gradients.collect()))?;
         all.array("v_depths", &[c, n], Data::F32(vec![0.0; c * n]))?;
     }
     Ok(all)
@@ -109,11 +156,28 @@ impl OnImage {
             true => project_on_image(stage, arithmetic),
             false => project_backward_on_image(stage, arithmetic),
         };
-        let returned = |name: &str| self.kernel.returns.contains(&name);
+        let own = Tensor::Compensations.name();
+        let returned = |name: &str| name == own || self.kernel.returns.contains(&name);
         let names: Vec<_> = all.outputs().map(|output| output.name).collect();
         let left_out: Vec<_> = names.into_iter().filter(|name| !returned(name)).collect();
-        all.without(&left_out)
+        let mut all = all.without(&left_out);
+        let has_array = self.kernel.compensations != Compensations::Never;
+        if self.of == PROJECT && has_array && !stage.convention.antialiased {
+            all.rows.push(anything(stage.cameras.len(), stage.gaussians.len()));
+        }
+        all
     }
+}
+
+/// The compensations of a case without antialiasing: a kernel that returns the array may leave anything there.
+fn anything(cameras: usize, gaussians: usize) -> Rows {
+    let count = cameras * gaussians;
+    let output = Output {
+        name: Tensor::Compensations.name(),
+        shape: vec![cameras, gaussians],
+        bound: OutputBound::Interval(vec![(0.0, f64::INFINITY); count]),
+    };
+    Rows { count, outputs: vec![output], terms: None, presence: None, open: vec![true; count] }
 }
 
 impl Oracle for OnImage {

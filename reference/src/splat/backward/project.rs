@@ -17,6 +17,7 @@
 //!   (c/d, -b/d, a/d) or of the adjugate times 1/d. These first have the gradient by the determinant,
 //!   `v_d = -(c v_a - b v_b + a v_c)/d^2`, and by the quotient rule add `c v_d` to `v_c/d`: the terms
 //!   `a c v_c/d^2` and `v_c/d` of that sum are not among those of `-b^2 v_c/d^2`, which it equals.
+//! * The compensation: see `compensation.rs`.
 //! * The covariance: as the product of its root, or formed in world or camera axes, from M or from
 //!   R(q) diag(s^2) R(q)^T.
 //! * The quaternion: normalized before R(q) or not, when the gradient by |q|^2 takes the place of the
@@ -29,10 +30,12 @@
 //! reverse, automatic differentiation adds to a variable's gradient once for each use, in any order, so a
 //! term passes through as many additions as there are uses besides.
 
+pub(crate) mod compensation;
 pub(crate) mod harmonics;
 
+use self::compensation::antialias;
 use self::harmonics::harmonics_vjp;
-use crate::arithmetic::{EvaluationOrders, Scalar, Tristate, rounded};
+use crate::arithmetic::{EvaluationOrders, Scalar, rounded};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
@@ -180,7 +183,8 @@ fn geometry<S: Scalar>(
     let mut opacity = v_opacity;
     if convention.antialiased {
         opacity = one_term(v_opacity * compensation(p.dets, spellings), spellings.at(1, 0));
-        let through = antialias(p, gaussians.opacities[id] * v_opacity, spellings);
+        let v = gaussians.opacities[id] * v_opacity;
+        let through = antialias(p, convention.eps2d, v, spellings);
         let sum = add(v_cov, through);
         let extra = spellings.at(2, 0);
         v_cov = std::array::from_fn(|i| rounded!(sum[i], extra, [v_cov[i], through[i]]));
@@ -300,47 +304,6 @@ pub(crate) fn covariance_of<S: Scalar>(
         rounded!(first, extra, own(c, va, vc)),
         rounded!(second, extra, crossed()),
         rounded!(third, extra, own(a, vc, va)),
-    ]
-}
-
-/// From the compensation sqrt(ratio), ratio = `det/det_blurred`, to the covariance without blur:
-/// d ratio/dA = (C `det_blurred` - `C_blurred` `det)/det_blurred^2`, d ratio/dB = 2B (det -
-/// `det_blurred)/det_blurred^2`.
-fn antialias<S: Scalar>(
-    p: &Projection<S>,
-    v_compensation: S,
-    spellings: EvaluationOrders,
-) -> V3<S> {
-    let [sharp_a, _, sharp_c] = p.sharp;
-    antialias_of(p.dets, [sharp_a, sharp_c], p.covariance, v_compensation, spellings)
-}
-
-/// The same from the determinants, the diagonal without blur and the covariance.
-pub(crate) fn antialias_of<S: Scalar>(
-    dets: [S; 2],
-    [sharp_a, sharp_c]: [S; 2],
-    [a, b, c]: V3<S>,
-    v_compensation: S,
-    spellings: EvaluationOrders,
-) -> V3<S> {
-    let (factor, extra) = (compensation(dets, spellings), spellings.at(8, 4));
-    let zero = S::from_f64(0.0);
-    if zero.less(factor) == Tristate::Never {
-        return [zero; 3];
-    }
-    let [sharp, blurred] = dets;
-    let two = S::from_f64(2.0);
-    let v_factor = v_compensation.over_positive(two * factor);
-    let v_ratio = one_term(blurred.divides_by_square(v_factor, None), spellings.at(4, 6));
-    let [first, second, third] = [
-        v_ratio * (sharp_c * blurred - c * sharp),
-        v_ratio * (two * b * (sharp - blurred)),
-        v_ratio * (sharp_a * blurred - a * sharp),
-    ];
-    [
-        rounded!(first, extra, [v_ratio * sharp_c * blurred, v_ratio * c * sharp]),
-        rounded!(second, extra, [v_ratio * two * b * sharp, v_ratio * two * b * blurred]),
-        rounded!(third, extra, [v_ratio * sharp_a * blurred, v_ratio * a * sharp]),
     ]
 }
 

@@ -5,7 +5,7 @@
 //! the rule of gsplat's `fully_fused_projection`. The radius is the half-size of the convention's extent,
 //! rounded up.
 
-use super::{CameraParams, Projection, Projections, project_all};
+use super::{CameraParams, Projection, Projections, compensation, project_all};
 use crate::arithmetic::{Scalar, Tristate};
 use crate::splat::bin::half_size;
 use crate::splat::convention::Convention;
@@ -21,6 +21,8 @@ pub struct OnImage<S> {
     /// `[N,2]` the least and the greatest radius in x and y that a program may have of a Gaussian which it
     /// keeps, whole pixels; one number but for bounds.
     pub radii: Vec<[[f64; 2]; 2]>,
+    /// `[N]` antialiasing's compensations, whether or not the convention multiplies opacities by them.
+    pub compensations: Vec<S>,
 }
 
 /// The projection by one camera onto an image of `size` = width and height, pixels. Without a size nothing
@@ -49,7 +51,9 @@ pub(crate) fn of_projections<S: Scalar>(
         }
     };
     let (kept, radii) = all.iter().map(of).unzip();
-    OnImage { projections: Projections::new(gaussians, lens, all), kept, radii }
+    let factor = |p: &Projection<S>| compensation(p.dets, lens.spellings);
+    let compensations = all.iter().map(|p| p.as_ref().map_or(S::from_f64(0.0), factor)).collect();
+    OnImage { projections: Projections::new(gaussians, lens, all), kept, radii, compensations }
 }
 
 /// The least and the greatest whole number that a half-size may be rounded up to; 0 for one that is none.

@@ -2,9 +2,8 @@
 
 use super::forward::{CovarianceIn, EvaluationOrder, Step, turned};
 use crate::arithmetic::{EvaluationOrders, Scalar};
-use crate::splat::backward::project::{
-    ProjectionGradients, antialias_of, covariance_of, unit_quat,
-};
+use crate::splat::backward::project::compensation::{antialias_by_conic, antialias_of};
+use crate::splat::backward::project::{ProjectionGradients, covariance_of, unit_quat};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
@@ -49,6 +48,18 @@ impl EvaluationOrder {
         let square = step.dets[1] * step.dets[1];
         let share = self.over(square, square + S::from_f64(inverse_eps));
         v.map(|x| x * share)
+    }
+
+    /// Through the compensation, by the conic where that is a product with a reciprocal; else the oracle's.
+    fn antialias_vjp<S: Scalar>(&self, step: &Step<S>, v: S, convention: &Convention) -> V3<S> {
+        let none = EvaluationOrders::WRITTEN;
+        if self.reciprocals {
+            let factor = compensation(step.dets, none);
+            let v_ratio = v / (S::from_f64(2.0) * factor);
+            return antialias_by_conic(step.conic, factor, convention.eps2d, v_ratio, none);
+        }
+        let sharp = [step.sharp[0], step.sharp[2]];
+        antialias_of(step.dets, sharp, step.covariance, v, none)
     }
 
     fn inner<S: Scalar>(
@@ -227,9 +238,8 @@ impl<S: Scalar> One<'_, S> {
         if convention.antialiased {
             let v = splats.v_opacities[id];
             out.v_opacities[id] = v * compensation(step.dets, none);
-            let sharp = [step.sharp[0], step.sharp[2]];
-            let through = gaussians.opacities[id] * v;
-            v_cov = add(v_cov, antialias_of(step.dets, sharp, step.covariance, through, none));
+            v_cov =
+                add(v_cov, spelling.antialias_vjp(step, gaussians.opacities[id] * v, convention));
         }
         let inner = spelling.inner(step, lens, v_cov);
         let column = |m: &M3<S>, k: usize| [m[0][k], m[1][k], m[2][k]];

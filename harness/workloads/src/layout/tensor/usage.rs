@@ -82,13 +82,16 @@ impl Tensor {
             Self::ProjectedConics => {
                 among(Write, &[Project, ProjectOnImage]).or(among(Read, &[ProjectOnImageBackward]))
             }
+            Self::Compensations => {
+                among(Write, &[ProjectOnImage]).or(among(Read, &[ProjectOnImageBackward]))
+            }
             Self::Radii => among(Write, &[Project, ProjectOnImage])
                 .or(among(Read, &[ProjectBackward, ProjectOnImageBackward])),
             Self::VProjectedMeans2d | Self::VProjectedConics => {
                 among(Read, &[ProjectBackward, ProjectOnImageBackward])
             }
             Self::VProjectedOpacities | Self::VProjectedColors => among(Read, &[ProjectBackward]),
-            Self::VDepths => among(Read, &[ProjectOnImageBackward]),
+            Self::VDepths | Self::VCompensations => among(Read, &[ProjectOnImageBackward]),
             Self::VColorsOrSh => among(Write, &[ProjectBackward]),
         }
     }
@@ -98,6 +101,8 @@ impl Tensor {
     pub fn of_port(name: &str, kind: KernelKind) -> Option<Self> {
         match (kind, name) {
             (KernelKind::ProjectBackward, "v_colors") => Some(Self::VColorsOrSh),
+            // What an opacity of 1 comes to.
+            (KernelKind::ProjectOnImage, "opacities") => Some(Self::Compensations),
             _ => Self::of(name, kind, Some(Use::Write)),
         }
     }
@@ -118,6 +123,7 @@ impl Tensor {
             Self::VShRest => ("v_sh", 3),
             Self::NContrib => ("last_ids", 0),
             Self::Radii | Self::Radius => ("visible", 0),
+            Self::Compensations => ("opacities", 0),
             Self::VColorsOrSh => ("v_colors", 0),
             Self::VSh if kind == KernelKind::ProjectBackward => ("v_colors", 0),
             _ => (self.name(), 0),
@@ -128,7 +134,7 @@ impl Tensor {
     #[must_use]
     pub fn is_compared_beside(self, kind: KernelKind) -> bool {
         match kind {
-            KernelKind::ProjectOnImage => self == Self::Radii,
+            KernelKind::ProjectOnImage => [Self::Radii, Self::Compensations].contains(&self),
             KernelKind::RasterizeBackward => self == Self::VMeans2dAbs,
             KernelKind::Project
             | KernelKind::Rasterize
@@ -136,6 +142,16 @@ impl Tensor {
             | KernelKind::Full
             | KernelKind::ProjectOnImageBackward
             | KernelKind::Of(_) => false,
+        }
+    }
+
+    /// Whether a kernel of a kind that has it takes compensations into account: it returns them, or is given
+    /// their gradients.
+    #[must_use]
+    pub fn means_compensations(self, kind: KernelKind) -> bool {
+        match self {
+            Self::Compensations => self.use_at(kind) == Some(Use::Write),
+            _ => self == Self::VCompensations,
         }
     }
 

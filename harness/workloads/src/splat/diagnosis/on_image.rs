@@ -8,6 +8,13 @@ use crate::splat::stage::ImageStage;
 use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::Expectation;
 
+/// What may become of the gradients of compensations, and by which factor they are wrong then.
+const COMPENSATIONS: [(&str, f32); 3] = [
+    ("v_compensations is left out", 0.0),
+    ("v_compensations is taken with the other sign", -1.0),
+    ("v_compensations is taken twice", 2.0),
+];
+
 /// What `project` may get wrong.
 pub(in crate::splat) fn of_project_on_image<'a>(
     stage: &'a ImageStage,
@@ -70,11 +77,23 @@ pub(in crate::splat) fn of_project_backward_on_image<'a>(
             let mut other = stage.clone();
             other.gradients[camera].v_means2d.fill([0.0; 2]);
             other.gradients[camera].v_conics.fill([0.0; 3]);
+            other.gradients[camera].v_opacities.fill(0.0);
             Some(predict(&other))
         })
         .as_fault(fault)
     }));
-    all.extend(conventions(stage, &BACKWARD, predict));
+    if stage.convention.antialiased {
+        all.extend(COMPENSATIONS.into_iter().map(|(words, factor)| {
+            Hypothesis::new(words, move || {
+                let mut other = stage.clone();
+                let all = other.gradients.iter_mut().flat_map(|camera| &mut camera.v_opacities);
+                all.for_each(|v| *v *= factor);
+                Some(predict(&other))
+            })
+        }));
+    }
+    let [keys @ .., _antialiased] = &BACKWARD;
+    all.extend(conventions(stage, keys, predict));
     all
 }
 

@@ -1,6 +1,7 @@
 //! The projection stages of a kernel that is given the size of the image.
 
 use super::project::{numbers, of_gradients, rows, visible};
+use crate::layout::Tensor;
 use crate::splat::stage::ImageStage;
 use splatcheck_judge::judge::{
     Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, RowPresence, Rows,
@@ -51,8 +52,9 @@ fn forward<M: Model>(stage: &ImageStage) -> Expectation {
         bound: OutputBound::OneOf(allowed),
     };
     let known = || cameras.iter().flat_map(|(camera, _)| camera.kept.iter().zip(&camera.radii));
-    let mut outputs =
-        vec![one_of("visible", &[], visible(&kept)), one_of("radii", &[2], radii(known()))];
+    let radii = radii(known());
+    let open = open_rows(&left_out, &radii);
+    let mut outputs = vec![one_of("visible", &[], visible(&kept)), one_of("radii", &[2], radii)];
     let mut add = |name, sides: &[usize], column: Column<M>| {
         let bounds = cameras.iter().flat_map(|(camera, _)| column(camera)).collect();
         let mut output = Output { name, shape: shape(sides), bound: OutputBound::Interval(bounds) };
@@ -63,11 +65,14 @@ fn forward<M: Model>(stage: &ImageStage) -> Expectation {
     add("conics", &[3], |camera| rows(&camera.projections.splats.conics));
     add("covars2d", &[3], |camera| rows(&camera.projections.covars2d));
     add("depths", &[], |camera| numbers(&camera.projections.depths));
+    if stage.convention.antialiased {
+        add(Tensor::Compensations.name(), &[], |camera| numbers(&camera.compensations));
+    }
     let presence = Some(RowPresence { left_out: LeftOut::Anything, decided_by: 0, undecided });
     Expectation {
         model: M::TABLE,
         undecided: cameras.iter().map(|(_, undecided)| undecided.total()).sum(),
-        rows: vec![Rows { count, outputs, terms: None, presence, open: left_out }],
+        rows: vec![Rows { count, outputs, terms: None, presence, open }],
     }
 }
 
@@ -94,6 +99,14 @@ fn radii<'a>(known: impl Iterator<Item = (&'a Tristate, &'a [[f64; 2]; 2])>) -> 
     allowed
 }
 
+/// The rows of which not all is known: of what is left out, and of radii that may have more values than are listed.
+fn open_rows(left_out: &[bool], radii: &Allowed) -> Vec<bool> {
+    let row = |(row, &out): (usize, &bool)| {
+        out || [2 * row, 2 * row + 1].iter().any(|place| radii.anything.contains(place))
+    };
+    left_out.iter().enumerate().map(row).collect()
+}
+
 /// The whole numbers between two; none where they are too many.
 fn between(low: f64, high: f64) -> Vec<i64> {
     if !(high - low <= MOST) || high > f64::from(i32::MAX) {
@@ -102,4 +115,23 @@ fn between(low: f64, high: f64) -> Vec<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "within 32 bits")]
     let ends = [low as i64, high as i64];
     (ends[0]..=ends[1]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The compensation of a needle is known to few digits, and so its radius; that it is kept is certain.
+    #[test]
+    fn a_radius_of_more_values_than_are_listed_is_not_compared() {
+        let rows = [
+            (Tristate::Always, [[26.0, 27.0], [3.0, 99.0]]),
+            (Tristate::Always, [[26.0, 27.0], [3.0, 4.0]]),
+            (Tristate::Never, [[0.0, 0.0], [0.0, 0.0]]),
+        ];
+        let all = radii(rows.iter().map(|(kept, radii)| (kept, radii)));
+        assert_eq!(all.anything, BTreeSet::from([1]), "{all:?}");
+        assert_eq!(all.others[&0], [26, 27], "what is known is compared");
+        assert_eq!(open_rows(&[false, false, true], &all), [true, false, true], "its row alone");
+    }
 }

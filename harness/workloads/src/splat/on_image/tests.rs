@@ -27,8 +27,7 @@ fn case(name: &str) -> AnyCase {
 fn returned(contract: &Contract, case: &AnyCase, knows_the_size: bool) -> Tensors {
     let judged = contract.case(case).expect("splats");
     let scene = &splat_case(&judged).expect("splats").scene;
-    let convention = splat_case(&judged).expect("splats").convention;
-    let convention = Convention { antialiased: false, ..convention.rounded_to_f32() };
+    let convention = splat_case(&judged).expect("splats").convention.rounded_to_f32();
     let (n, size) = (scene.gaussians.len(), [scene.width, scene.height]);
     let mut numbers: BTreeMap<&str, Vec<f32>> = BTreeMap::new();
     let (mut visible, mut radii) = (Vec::new(), Vec::new());
@@ -49,6 +48,7 @@ fn returned(contract: &Contract, case: &AnyCase, knows_the_size: bool) -> Tensor
             add("means2d", &splats.means2d[g]);
             add("conics", &splats.conics[g]);
             add("depths", &[found.projections.depths[g]]);
+            add("compensations", &[found.compensations[g]]);
         }
     }
     let c = scene.cameras.len();
@@ -58,7 +58,9 @@ fn returned(contract: &Contract, case: &AnyCase, knows_the_size: bool) -> Tensor
     };
     add("visible", &[], Data::U32(visible));
     add("radii", &[2], Data::I32(radii));
-    for (name, sides) in [("means2d", &[2][..]), ("conics", &[3]), ("depths", &[])] {
+    let numbered =
+        [("means2d", &[2][..]), ("conics", &[3]), ("depths", &[]), ("compensations", &[])];
+    for (name, sides) in numbered {
         add(name, sides, Data::F32(numbers.remove(name).unwrap_or_default()));
     }
     outputs
@@ -140,6 +142,62 @@ fn a_kernel_that_does_not_know_the_size_is_found_and_explained() {
     off.array("radii", &shape, Data::I32(radii)).expect("whole");
     let worst = judged(&contract, &case, &off).worst.expect("one is wrong");
     assert_eq!(worst.output, "radii", "{worst}");
+}
+
+/// The radii of an antialiased case are those of the compensated opacities, and the compensations are compared; of
+/// another case they may be anything.
+#[test]
+fn compensations_are_compared_where_a_case_is_antialiased() {
+    let contract = contract(Level::Project);
+    let plain = case("two-cameras.toml");
+    let mut splats = splat_case(&plain).expect("splats").clone();
+    splats.convention.antialiased = true;
+    let antialiased: AnyCase = Arc::new(splats);
+    for (case, verdict) in [(&plain, Verdict::Agree), (&antialiased, Verdict::Disagree)] {
+        let mut outputs = returned(&contract, case, true);
+        assert_eq!(judged(&contract, case, &outputs).verdict(), Verdict::Agree, "right");
+        let (shape, visible) = {
+            let shape = outputs.get("compensations").expect("there").shape().to_vec();
+            (shape, outputs.u32("visible").expect("there").to_vec())
+        };
+        let place = visible.iter().position(|&visible| visible == 1).expect("one is kept");
+        let mut numbers = outputs.f32("compensations").expect("there").to_vec();
+        assert!((0.0..1.0).contains(&numbers[place]), "{}", numbers[place]);
+        numbers[place] = 1.0;
+        outputs.array("compensations", &shape, Data::F32(numbers)).expect("whole");
+        let tally = judged(&contract, case, &outputs);
+        assert_eq!(tally.verdict(), verdict, "{tally:?}");
+        if verdict == Verdict::Disagree {
+            let worst = tally.worst.expect("one is wrong");
+            assert_eq!(worst.output, "compensations", "{worst}");
+        }
+    }
+    // Backward both arrays are given, and without antialiasing there is no gradient.
+    let contract = self::contract(Level::ProjectBackward);
+    for (case, some) in [(&plain, false), (&antialiased, true)] {
+        let job = contract.job(case, 0).expect("a job");
+        let factors = job.inputs.f32("compensations").expect("there");
+        assert!(factors.iter().any(|&factor| factor > 0.0 && factor < 1.0), "{factors:?}");
+        let gradients = job.inputs.f32("v_compensations").expect("there");
+        assert_eq!(gradients.iter().any(|&v| v != 0.0), some, "{gradients:?}");
+    }
+}
+
+/// What a reproducer notes of a kernel is what it is read as.
+#[test]
+fn a_kernel_is_noted_with_its_compensations() {
+    for (compensations, expected) in [
+        (Compensations::Never, "16 visible,radii"),
+        (Compensations::Always, "16 visible,radii,compensations"),
+    ] {
+        let extra_roundings = ExtraRoundings::new(16).expect("few");
+        let kernel = Kernel { extra_roundings, returns: vec!["visible", "radii"], compensations };
+        let note = kernel.note();
+        assert_eq!(note, expected, "{compensations:?}");
+        let mut names: Vec<&'static str> = expected[3..].split(',').collect();
+        assert_eq!(Compensations::noted(&mut names), compensations, "{note}");
+        assert_eq!(names, kernel.returns, "{note}");
+    }
 }
 
 /// The backward pass is given what the forward pass kept, in the project's arrays.

@@ -12,6 +12,7 @@ use splatcheck_reference::splat::{
 };
 
 use super::project::ProjectStage;
+use std::ops::Range;
 
 /// What goes into the stages.
 #[derive(Clone, Debug)]
@@ -26,7 +27,8 @@ pub(in crate::splat) struct ImageStage {
     pub size: [u32; 2],
     /// Whether Gaussians beside the image are left out.
     pub leaves_out: bool,
-    /// The gradients of means and conics to begin with, camera by camera; 0 of what is left out.
+    /// The gradients of means and conics to begin with, and as those of opacities those of compensations, camera
+    /// by camera; 0 of what is left out.
     pub gradients: Vec<SplatGradients<f32>>,
     /// Roundings of the kernel's intermediates beside the oracle's own.
     pub extra_roundings: ExtraRoundings,
@@ -38,6 +40,8 @@ pub(in crate::splat) struct Forward {
     pub radii: Vec<[i32; 2]>,
     /// `[N,3]`.
     pub conics: Vec<[f32; 3]>,
+    /// `[N]`.
+    pub compensations: Vec<f32>,
 }
 
 impl ImageStage {
@@ -64,13 +68,14 @@ impl ImageStage {
             let own = camera * n..(camera + 1) * n;
             let mut gradients = SplatGradients {
                 v_means2d: stage.inputs.v_means2d[own.clone()].to_vec(),
-                v_conics: stage.inputs.v_conics[own].to_vec(),
-                v_opacities: vec![0.0; n],
+                v_conics: stage.inputs.v_conics[own.clone()].to_vec(),
+                v_opacities: v_compensations(stage, own),
                 v_colors: vec![0.0; n],
                 v_background: Vec::new(),
             };
             for (g, _) in forward.radii.iter().enumerate().filter(|(_, radii)| radii[0] == 0) {
                 (gradients.v_means2d[g], gradients.v_conics[g]) = ([0.0; 2], [0.0; 3]);
+                gradients.v_opacities[g] = 0.0;
             }
             gradients
         };
@@ -82,7 +87,7 @@ impl ImageStage {
     #[must_use]
     pub(in crate::splat) fn mirror(&self) -> Vec<Forward> {
         let of_camera = |lens: &CameraParams<f32>| {
-            let OnImage { projections, kept, radii } =
+            let OnImage { projections, kept, radii, compensations } =
                 project_on_image(&self.gaussians, lens, &self.convention, self.known_size());
             let whole = |(kept, radii): (&Tristate, &[[f64; 2]; 2])| {
                 #[expect(clippy::cast_possible_truncation, reason = "it saturates, as a kernel's")]
@@ -90,7 +95,7 @@ impl ImageStage {
                 if *kept == Tristate::Always { radii } else { [0; 2] }
             };
             let radii = kept.iter().zip(&radii).map(whole).collect();
-            Forward { radii, conics: projections.splats.conics }
+            Forward { radii, conics: projections.splats.conics, compensations }
         };
         self.lenses().iter().map(of_camera).collect()
     }
@@ -106,10 +111,12 @@ impl ImageStage {
         self.lenses().iter().map(of_camera).collect()
     }
 
-    /// The same of the backward stage, before the order of summation is accounted for.
+    /// The same of the backward stage, before the order of summation is accounted for. A compensation is what
+    /// an opacity of 1 comes to.
     #[must_use]
     pub(in crate::splat) fn backward_bounds<M: Model>(&self) -> ProjectionGradientBounds {
-        let gaussians = self.gaussians.map(Bounded::<Extra<M>>::from_f32);
+        let mut gaussians = self.gaussians.map(Bounded::<Extra<M>>::from_f32);
+        gaussians.opacities.fill(Bounded::from_f32(1.0));
         let gradients: Vec<_> =
             self.gradients.iter().map(|camera| camera.map(Bounded::from_f32)).collect();
         bounds::project_backward(&gaussians, &self.lenses(), &gradients, &self.convention)
@@ -126,5 +133,16 @@ impl ImageStage {
             ..CameraParams::new(&camera.map(S::from_f32), self.size, &self.convention)
         };
         self.cameras.iter().map(lens).collect()
+    }
+}
+
+/// The gradients of the compensations of some projections: opacities are multiplied by them, so that they are
+/// those of the products times the opacities.
+fn v_compensations(stage: &ProjectStage, own: Range<usize>) -> Vec<f32> {
+    let opacities = &stage.inputs.project.opacities;
+    let v_opacities = stage.inputs.v_opacities[own].iter();
+    match stage.convention.antialiased {
+        true => v_opacities.zip(opacities).map(|(v, opacity)| v * opacity).collect(),
+        false => vec![0.0; opacities.len()],
     }
 }
