@@ -40,7 +40,8 @@ fn a_derivative_that_is_lost_or_zero_is_not_judged() {
     assert!(bits.out.starts_with("not judged: 3 runs, 0 derivatives"), "{bits:?}");
     assert!(bits.out.contains("LOST in 3 runs: no exact number in 1 element of y"), "{bits:?}");
     // Where a float goes on from there, the line is known.
-    let bits = run("mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\nmov.b32 %f2, %r2;\nadd.f32 %f2, %f2, %f1;");
+    let bits =
+        run("mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\nmov.b32 %f2, %r2;\nadd.f32 %f2, %f2, %f1;");
     let why =
         "LOST in 3 runs: a float's bits are changed by integers in a way that no rule follows at ";
     let line = bits.out.lines().find(|line| line.starts_with(why)).expect("the reason");

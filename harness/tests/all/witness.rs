@@ -411,6 +411,9 @@ fn every_mutant_that_changes_values_dies_without_the_oracle() {
     assert_eq!(alive(&|died| died.by_comparison == Some(false)), [""; 0], "what lives by compare");
 }
 
+/// What is asked of a kernel on a case.
+type Asked<'a> = dyn Fn(&mut EmulatorEngine, &Trial, Option<Setting>) -> Option<Checked> + 'a;
+
 /// How a kernel of a mutant dies.
 fn died(
     mutant: &Mutant,
@@ -423,17 +426,16 @@ fn died(
     replaced.expect("it parses");
     engine.set_budget(1 << 24);
     let trials = aimed(classes, mutant, (kernel, stage));
-    let mut dies =
-        |judge: &dyn Fn(&mut EmulatorEngine, &Trial, Option<Setting>) -> Option<Checked>| {
-            let orders = (1..=ORDERS).map(Schedule::adversarial);
-            [Schedule::lockstep()].into_iter().chain(orders).any(|order| {
-                engine.set_schedule(order);
-                trials.iter().enumerate().any(|(turn, trial)| {
-                    let setting = settings[turn % settings.len()];
-                    judge(&mut engine, trial, setting).is_some_and(|checked| checked.is_wrong())
-                })
+    let mut dies = |judge: &Asked<'_>| {
+        let orders = (1..=ORDERS).map(Schedule::adversarial);
+        [Schedule::lockstep()].into_iter().chain(orders).any(|order| {
+            engine.set_schedule(order);
+            trials.iter().enumerate().any(|(turn, trial)| {
+                let setting = settings[turn % settings.len()];
+                judge(&mut engine, trial, setting).is_some_and(|checked| checked.is_wrong())
             })
-        };
+        })
+    };
     let by_derivatives = dies(&|engine, trial, setting| checked(engine, trial, stage, setting));
     let forward = forward_of(stage).expect("it has a pair");
     let first = settings.first().copied().flatten();
