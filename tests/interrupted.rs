@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// How long a command works before Ctrl-C comes: far less than it takes.
 const BEFORE: Duration = Duration::from_secs(4);
@@ -135,14 +136,28 @@ fn reports_of_what_was_judged_say_that_they_are_no_whole() {
     leaves_no_file(&[&train], &[]);
 }
 
+/// The corpus of splats, each case so many times: all of it once takes seconds.
+fn corpus_of(times: usize) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for entry in fs::read_dir(path("corpora/splat")).expect("the corpus") {
+        let file = entry.expect("an entry").path();
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        for copy in 0..times {
+            fs::copy(&file, folder.path().join(format!("{copy}-{name}"))).expect("copied");
+        }
+    }
+    folder
+}
+
 #[test]
 fn tables_of_a_part_say_so() {
-    let corpus = path("corpora/splat");
+    let folder = corpus_of(20);
+    let corpus = folder.path().display().to_string();
     leaves_no_file(
         &[
             &["formulations", "--corpus", &corpus],
             &["acceptance", "--out", "report", "--engine", "emulator", "--corpus", &corpus],
-            &["gallery", "--cases", "1"],
+            &["gallery"],
         ],
         &[],
     );
