@@ -152,8 +152,8 @@ fn accused(what: &str, case: &str, checked: &Checked) -> Option<String> {
 }
 
 /// The sweep over each forward kernel and the backward kernel of each formulation are within both uncertainties
-/// of each other, on every scene of the corpora. Of the numbers at most one in a thousand is not judged: those
-/// of scenes with subnormal gradients, which atomics flush.
+/// of each other, on every scene of the corpora. Of the numbers at most one in 500 is not judged: those of scenes
+/// with subnormal gradients, which atomics flush, and those that an open comparison may make 0.
 #[test]
 fn every_scene_of_the_corpora_has_the_derivatives_of_its_forward_kernel() {
     for workload in WORKLOADS {
@@ -182,7 +182,7 @@ fn every_scene_of_the_corpora_has_the_derivatives_of_its_forward_kernel() {
             let unknown: usize = all.iter().map(|(sum, _)| sum.unknown).sum();
             println!("{backward}: {} scenes, {compared} compared, {unknown} not judged", all.len());
             assert!(compared > 0, "{backward} was compared");
-            assert!(1000 * unknown <= compared, "{backward}: {unknown} of {compared} not judged");
+            assert!(500 * unknown <= compared, "{backward}: {unknown} of {compared} not judged");
         }
     }
 }
@@ -198,8 +198,8 @@ fn other_than(backward: Stage, forward: Stage, setting: Option<Setting>) -> Opti
     others.find(|one| has_arrays(backward, forward, Some(*one)))
 }
 
-/// Every reduction at every threshold that it has, in two orders, on a case of some generators: it returns the
-/// derivatives, and what another reduction returns.
+/// Every reduction at every threshold that it has, on a case of some generators: it returns the derivatives, in two
+/// orders, and what another reduction returns, in lockstep.
 #[test]
 fn every_reduction_and_threshold_returns_the_derivatives() {
     for workload in WORKLOADS {
@@ -225,7 +225,9 @@ fn every_reduction_and_threshold_returns_the_derivatives() {
             for (setting, [derivatives, equal], _) in &found {
                 let left =
                     |setting: &Setting| FROM_A_HOST.contains(&(backward.name, setting.reduction));
-                let judged = *derivatives > 0 && (*equal > 0 || setting.is_none());
+                let forward = forward_of(backward).expect("it has a pair");
+                let alone = other_than(backward, forward, *setting).is_none();
+                let judged = *derivatives > 0 && (*equal > 0 || alone);
                 assert_eq!(!judged, setting.as_ref().is_some_and(left), "{backward} {setting:?}");
             }
             let [derivatives, equal] =
@@ -244,12 +246,15 @@ fn of_setting(
     let forward = forward_of(backward).expect("it has a pair");
     let other = other_than(backward, forward, setting);
     let (mut compared, mut wrong) = ([0; 2], Vec::new());
-    for schedule in [Schedule::lockstep(), Schedule::adversarial(turn as u64)] {
+    for (order, schedule) in
+        [Schedule::lockstep(), Schedule::adversarial(turn as u64)].into_iter().enumerate()
+    {
         let mut engine = engine(schedule);
         for trial in trials {
             let derivatives = checked(&mut engine, trial, backward, setting);
+            let beside = other.filter(|_| order == 0);
             let equal =
-                other.and_then(|other| same(&mut engine, trial, backward, [Some(other), setting]));
+                beside.and_then(|other| same(&mut engine, trial, backward, [Some(other), setting]));
             for (at, checked) in [derivatives, equal].into_iter().enumerate() {
                 let Some(checked) = checked else { continue };
                 let mut sum = Sum::default();
@@ -354,8 +359,10 @@ const OF_CHECKPOINTS: [&str; 4] = [
     "replay-past-the-stop",
 ];
 
-/// Orders in which a mutant is tried: a race shows its values in some of them only.
+/// Orders in which a mutant is tried on a few cases, if it lives in the first two on all: a race shows its values
+/// in some orders only.
 const ORDERS: u64 = 16;
+const FEW: usize = 20;
 
 /// How a mutant's kernel died: by its forward kernel, and beside a kernel with another reduction, where there is one.
 struct Died {
@@ -427,10 +434,11 @@ fn died(
     engine.set_budget(1 << 24);
     let trials = aimed(classes, mutant, (kernel, stage));
     let mut dies = |judge: &Asked<'_>| {
-        let orders = (1..=ORDERS).map(Schedule::adversarial);
-        [Schedule::lockstep()].into_iter().chain(orders).any(|order| {
+        let all = [Schedule::lockstep(), Schedule::adversarial(1)].map(|order| (order, usize::MAX));
+        let more = (2..=ORDERS).map(|seed| (Schedule::adversarial(seed), FEW));
+        all.into_iter().chain(more).any(|(order, most)| {
             engine.set_schedule(order);
-            trials.iter().enumerate().any(|(turn, trial)| {
+            trials.iter().take(most).enumerate().any(|(turn, trial)| {
                 let setting = settings[turn % settings.len()];
                 judge(&mut engine, trial, setting).is_some_and(|checked| checked.is_wrong())
             })
