@@ -152,7 +152,7 @@ fn accused(what: &str, case: &str, checked: &Checked) -> Option<String> {
 }
 
 /// The sweep over each forward kernel and the backward kernel of each formulation are within both uncertainties
-/// of each other, on every scene of the corpora. Of the numbers at most one in 500 is not judged: those of scenes
+/// of each other, on every scene of the corpora. Of the numbers at most one in 200 is not judged: those of scenes
 /// with subnormal gradients, which atomics flush, and those that an open comparison may make 0.
 #[test]
 fn every_scene_of_the_corpora_has_the_derivatives_of_its_forward_kernel() {
@@ -182,7 +182,7 @@ fn every_scene_of_the_corpora_has_the_derivatives_of_its_forward_kernel() {
             let unknown: usize = all.iter().map(|(sum, _)| sum.unknown).sum();
             println!("{backward}: {} scenes, {compared} compared, {unknown} not judged", all.len());
             assert!(compared > 0, "{backward} was compared");
-            assert!(500 * unknown <= compared, "{backward}: {unknown} of {compared} not judged");
+            assert!(200 * unknown <= compared, "{backward}: {unknown} of {compared} not judged");
         }
     }
 }

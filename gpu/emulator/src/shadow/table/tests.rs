@@ -415,7 +415,9 @@ fn has_finite_radius(instruction: &Instruction, draw: &mut Draw) -> bool {
 fn radii_are_not_wider_than_the_model() {
     let mut draw = Draw(6);
     for instruction in instructions() {
-        let exact = (instruction.accuracy)(0.0).relative == 0.0;
+        // An execution strays by 4 units in the last place at most: of WGSL's 4096 that is nothing.
+        let relative = (instruction.accuracy)(0.0).relative;
+        let exact = relative == 0.0 || relative > 2.0_f64.powi(-20);
         let mut most: f64 = 0.0;
         for _ in 0..20_000 {
             let x = operands(instruction.function, &mut draw).map(|x| f64::from(narrowed(x)));
