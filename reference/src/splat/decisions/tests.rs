@@ -52,8 +52,14 @@ const COMPARISONS: [(&str, &str, &[&str]); 6] = [
         "backward/project",
         include_str!("../backward/project.rs"),
         &[
-            "if zero.less(factor) == Tristate::Never {", // SharpDeterminant
             "let v: V3<S> = std::array::from_fn(|i| S::choose(zero.less(unclamped[i]), v[i], zero));", // Color
+        ],
+    ),
+    (
+        "backward/project/compensation",
+        include_str!("../backward/project/compensation.rs"),
+        &[
+            "if spellings.is_written() && zero.less(factor) == Tristate::Never {", // SharpDeterminant
         ],
     ),
     (
