@@ -6,7 +6,7 @@ use crate::splat::synthetic::frustum;
 /// The lines of the stages that compare a number with a limit, and the decisions that they are.
 ///
 /// Comparisons of whole numbers, such as of a tile's number with the image's, are the binning's.
-const COMPARISONS: [(&str, &str, &[&str]); 6] = [
+const COMPARISONS: [(&str, &str, &[&str]); 7] = [
     (
         "project",
         include_str!("../project.rs"),
