@@ -48,7 +48,7 @@ const STAGES: [Stage; 6] = [
         program: "gsplat_project_image",
         manifest: "gsplat_project_image.toml",
         left_out: "NOT EXERCISED: opacities, colors, covars2d: ",
-        looks_like: "radii",
+        looks_like: "visible",
     },
     // It is given a camera's numbers and matrices.
     Stage {
