@@ -91,7 +91,10 @@ fn radii<'a>(known: impl Iterator<Item = (&'a Tristate, &'a [[f64; 2]; 2])>) -> 
         if all.is_empty() || (*kept == Tristate::Undecided && high - low > MOST) {
             allowed.anything.insert(place);
         }
-        allowed.oracle.push(all.first().copied().unwrap_or(0));
+        // What is certainly kept has a radius, also where its values are not listed.
+        #[expect(clippy::cast_possible_truncation, reason = "within i32")]
+        let least = low.clamp(0.0, f64::from(i32::MAX)) as i64;
+        allowed.oracle.push(all.first().copied().unwrap_or(least));
         if all.len() > 1 {
             allowed.others.insert(place, all);
         }
