@@ -28,7 +28,8 @@ use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{read, source_tree};
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check, compare,
+    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check,
+    compare, compare_all,
 };
 use exact::Exact;
 use gather_scatter::GatherScatter;
@@ -213,7 +214,8 @@ impl Floats {
     fn judge(&self, count: u64, seed: u64) -> Result<Judgement, GalleryError> {
         let cases = self.cases(count, seed)?;
         let mut judgement = Judgement::default();
-        let (baseline, alike) = (self.program(BASELINE)?, self.alike());
+        let baseline = self.program(BASELINE)?;
+        let mut others = Vec::new();
         for reduction in self.reductions() {
             let program = self.program(reduction)?;
             let traffic = judgement.reductions.entry(reduction.to_owned()).or_default();
@@ -233,23 +235,40 @@ impl Floats {
                         *sums.entry(judged.name.clone()).or_default() += tells;
                     }
                 }
-                if reduction != BASELINE {
-                    let same = compare(&alike, [&baseline, &program], case, schedule);
-                    let same = same.map_err(|source| self.failed(source))?;
-                    judgement.wrong.extend(wrong(reduction, BASELINE, &same));
-                    judgement.with_baseline += same.compared();
-                }
             }
             let idle = sums.into_iter().filter(|(_, tells)| *tells == 0);
             let idle = idle.map(|(name, _)| format!("{reduction}: nothing of {name} was judged"));
             judgement.wrong.extend(idle);
+            if reduction != BASELINE {
+                others.push((reduction, program));
+            }
         }
+        self.beside_baseline((&baseline, &others), &cases, &mut judgement)?;
         self.at_every_threshold((count, seed), &mut judgement)?;
         for (bug, mark) in &self.marks {
             let found = self.first_line((bug, mark), &baseline, &cases)?;
             judgement.bugs.insert(bug.clone(), (found.words.clone(), mark.is_named(&found)));
         }
         Ok(judgement)
+    }
+
+    /// Compares every other reduction with the baseline on all cases.
+    fn beside_baseline(
+        &self,
+        (baseline, others): (&Program, &[(&str, Program)]),
+        cases: &[(Case, Schedule)],
+        judgement: &mut Judgement,
+    ) -> Result<(), GalleryError> {
+        let alike = self.alike();
+        for (case, schedule) in cases {
+            let programs = others.iter().map(|(_, program)| (program, case));
+            let all = compare_all(&alike, (baseline, case), programs, schedule);
+            for ((reduction, _), same) in others.iter().zip(all.map_err(|why| self.failed(why))?) {
+                judgement.wrong.extend(wrong(reduction, BASELINE, &same));
+                judgement.with_baseline += same.compared();
+            }
+        }
+        Ok(())
     }
 
     /// Judges a program on a case by what is independent of its reduction: the derivative, where it has backward

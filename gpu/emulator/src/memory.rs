@@ -51,10 +51,17 @@ pub struct Touched {
     pub written: bool,
 }
 
+impl std::ops::BitOr for Touched {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self { read: self.read | other.read, written: self.written | other.written }
+    }
+}
+
 impl std::ops::BitOrAssign for Touched {
     fn bitor_assign(&mut self, other: Self) {
-        self.read |= other.read;
-        self.written |= other.written;
+        *self = *self | other;
     }
 }
 

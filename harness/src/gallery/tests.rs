@@ -116,7 +116,8 @@ fn lenses_agree_with_atomic_at_65_537_points() {
         assert_eq!(case.sizes["N"], 65_537);
         let programs: Vec<_> = all.iter().map(|name| system.program(name).unwrap()).collect();
         let others = programs.iter().map(|program| (program, &case));
-        let checked = compare_all(&manifest, (&baseline, &case), others).unwrap();
+        let checked =
+            compare_all(&manifest, (&baseline, &case), others, &Schedule::lockstep()).unwrap();
         for (name, checked) in all.iter().zip(checked) {
             assert_eq!(difference(BASELINE, &checked), None, "{name}, model {model}");
             assert!(checked.compared() > 390_000, "{name}, model {model}: {}", checked.compared());

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use splatcheck_emulator::Schedule;
 use splatcheck_judge::traffic::cost::PRICE;
 
 use super::{BASELINE, Best, Floats, GalleryError, Judgement, WGSL, wrong};
@@ -81,7 +82,8 @@ impl Floats {
             })
             .collect();
         let others = runs.iter().map(|(program, (_, case))| (&programs[*program].1, case));
-        let all = compare_all(&self.alike(), (&programs[0].1, &cases[0].1), others);
+        let lockstep = Schedule::lockstep();
+        let all = compare_all(&self.alike(), (&programs[0].1, &cases[0].1), others, &lockstep);
         for ((program, (threshold, _)), checked) in
             runs.iter().zip(all.map_err(|source| self.failed(source))?)
         {

@@ -7,7 +7,7 @@ use splatcheck_judge::attribution::{Element, Parts};
 
 use super::draw::Case;
 use super::dtype::{Dtype, Values};
-use super::judge::{Checked, Judged, TAPE, compared, lost, on_tape, open, ran, results, told};
+use super::judge::{Checked, Judged, TAPE, compared, on_tape, ran, results, told};
 use super::launch::Arrays;
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
@@ -27,7 +27,7 @@ pub fn compare(
 }
 
 /// The same of several programs, each on a case of its own, which must have the arrays of the reference's case and
-/// may have other thresholds. The reference runs once.
+/// may have other thresholds. The reference runs once, in lockstep.
 ///
 /// # Errors
 /// As [`check`](super::check).
@@ -35,12 +35,12 @@ pub fn compare_all<'o>(
     manifest: &Manifest,
     (program, case): (&Program, &Case),
     others: impl IntoIterator<Item = (&'o Program, &'o Case)>,
+    schedule: &Schedule,
 ) -> Result<Vec<Checked>, ProgramError> {
-    let schedule = Schedule::lockstep();
     let one = Reference::of(manifest, program, case);
     let beside = |(other, case)| {
         told(match &one {
-            Ok(one) => one.beside(other, case, &schedule),
+            Ok(one) => one.beside(other, case, schedule),
             Err(stopped) => Err(stopped.clone()),
         })
     };
@@ -85,17 +85,8 @@ impl<'a> Reference<'a> {
     ) -> Result<Checked, Stopped> {
         let one = &self.arrays;
         let mut other = self.ran_as_other(other, case, schedule)?;
-        let (open_one, open_other) = (open(&one.memory), open(&other.memory));
-        let mut checked = Checked {
-            lost: [lost(&one.memory), lost(&other.memory)].concat(),
-            open: [open_one[0] + open_other[0], open_one[1] + open_other[1]],
-            traffic: other.count(),
-            touched: one.touched(),
-            ..Checked::default()
-        };
-        for (name, touched) in other.touched() {
-            *checked.touched.entry(name).or_default() |= touched;
-        }
+        let known = Checked::of_arrays(one).and(Checked::of_arrays(&other));
+        let mut checked = Checked { traffic: other.count(), ..known };
         for (name, dtype, shape) in results(self.manifest, case)? {
             let expected = match one.bytes_of(name) {
                 Ok(expected) => expected,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
-    DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing, Touched,
+    Decided, DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing, Touched,
 };
 
 use splatcheck_judge::attribution::{Element, Explained, Parts, WrongArray, explain};
@@ -103,17 +103,39 @@ impl Checked {
         Self { fault: Some(why), ..Self::default() }
     }
 
-    /// What is known of the launches on a memory and of the sweep over the first of them, before any array is
-    /// judged.
-    pub(super) fn beside(memory: &DeviceMemory, gradient: &Gradient) -> Self {
-        let derivatives = gradient.lost.iter();
-        let derivatives = derivatives.map(|place| format!("a derivative is lost at {place}"));
+    /// What is known of the launches on a memory, before any array is judged.
+    pub(super) fn of_memory(memory: &DeviceMemory) -> Self {
+        let decisions = memory.decisions();
+        let count =
+            |of: fn(&Decided) -> u64| decisions.iter().map(|(_, decided)| of(decided)).sum();
         Self {
-            lost: lost(memory).into_iter().chain(derivatives).collect(),
-            polynomials: memory.polynomials().collect(),
-            open: open(memory),
+            lost: lost(memory),
+            open: [count(|decided| decided.open), count(|decided| decided.all)],
             ..Self::default()
         }
+    }
+
+    /// The same of all launches on a manifest's arrays, and which they touched.
+    pub(super) fn of_arrays(arrays: &Arrays) -> Self {
+        Self { touched: arrays.touched(), ..Self::of_memory(&arrays.memory) }
+    }
+
+    /// The same of a sweep over the first launches on a memory besides.
+    pub(super) fn swept(mut self, memory: &DeviceMemory, gradient: &Gradient) -> Self {
+        let derivatives = gradient.lost.iter();
+        self.lost.extend(derivatives.map(|place| format!("a derivative is lost at {place}")));
+        self.polynomials = memory.polynomials().collect();
+        self
+    }
+
+    /// The same of two runs together.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.lost.extend(other.lost);
+        self.open = [0, 1].map(|at| self.open[at] + other.open[at]);
+        for (name, touched) in other.touched {
+            *self.touched.entry(name).or_default() |= touched;
+        }
+        self
     }
 
     /// A gradient that was judged, and what its wrong elements may lack if nothing says it yet.
@@ -204,11 +226,9 @@ fn checked(
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
     arrays.count();
     arrays.launch((program, case), &manifest.backward, (Shadowing::Values, schedule))?;
-    let mut checked = Checked {
-        traffic: arrays.count(),
-        touched: arrays.touched(),
-        ..Checked::beside(&arrays.memory, &gradient)
-    };
+    let traffic = arrays.count();
+    let known = Checked::of_arrays(&arrays).swept(&arrays.memory, &gradient);
+    let mut checked = Checked { traffic, ..known };
     let doubt = blindness(&gradient);
     if let Some((of, _)) = gradient.unknown.first() {
         let count = count(gradient.unknown.len() as u64, "element");
@@ -294,7 +314,7 @@ fn part(distance: f64, bound: f64) -> f64 {
     if distance == 0.0 { 0.0 } else { distance / bound }
 }
 
-pub(super) fn lost(memory: &DeviceMemory) -> Vec<String> {
+fn lost(memory: &DeviceMemory) -> Vec<String> {
     let all = memory.losses().into_iter();
     all.map(|lost| format!("{} at {}", because(lost.loss), lost.place)).collect()
 }
@@ -308,11 +328,6 @@ fn because(loss: Loss) -> &'static str {
         Loss::Overwritten => "a number was written past its exact value",
         Loss::Unknown => "an instruction that no rule follows uses a float",
     }
-}
-
-pub(super) fn open(memory: &DeviceMemory) -> [u64; 2] {
-    let all = memory.decisions();
-    [all.iter().map(|(_, decided)| decided.open).sum(), all.iter().map(|(_, d)| d.all).sum()]
 }
 
 /// All arrays after the launches of a program, forward and backward. Where there are backward launches, theirs alone
@@ -373,12 +388,7 @@ fn measured(
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
     let arrays = ran(manifest, program, case, schedule)?;
-    let mut checked = Checked {
-        lost: lost(&arrays.memory),
-        open: open(&arrays.memory),
-        touched: arrays.touched(),
-        ..Checked::default()
-    };
+    let mut checked = Checked::of_arrays(&arrays);
     for (name, dtype, shape) in results(manifest, case)? {
         let Dtype::Float(floats) = dtype else { continue };
         let floats = match arrays.floats(name, floats) {

@@ -1,13 +1,12 @@
 //! The kernels of this repository as pairs: a second witness beside the oracle.
 
-use splatcheck_emulator::DeviceMemory;
 use splatcheck_gpu::emulator::{
-    EmulatorEngine, Pair, PairRun, Returned, Sweep, SweptGradient, differentiable,
+    EmulatorEngine, Pair, PairRun, Returned, SweptGradient, differentiable,
 };
 use splatcheck_gpu::tensor::Tensors;
 use splatcheck_gpu::{EngineError, Setting, Stage};
 
-use super::judge::{Checked, Judged, blindness, compared, lost, open};
+use super::judge::{Checked, Judged, blindness, compared};
 use splatcheck_judge::attribution::Parts;
 
 /// Whether a backward stage returns the derivatives of its forward stage, each with the inputs of a case.
@@ -21,7 +20,7 @@ pub fn check_stages(
     setting: Option<Setting>,
 ) -> Result<Checked, EngineError> {
     run(engine, forward, backward, setting, |PairRun { memory, sweep, returned }| {
-        let mut checked = Checked::beside(memory, &sweep.gradient);
+        let mut checked = Checked::of_memory(memory).swept(memory, &sweep.gradient);
         let doubt = blindness(&sweep.gradient);
         for (gradient, returned) in sweep.gradients.iter().zip(&returned) {
             let expected = gradient.expected.iter().map(|(value, own)| (*value, own + doubt));
@@ -42,25 +41,18 @@ pub fn compare_stages(
     backward: (Stage, &Tensors),
     [one, other]: [Option<Setting>; 2],
 ) -> Result<Checked, EngineError> {
-    let known = |memory: &DeviceMemory| (lost(memory), open(memory));
-    let mut first: (Vec<Returned>, _) = Default::default();
-    let ran = run(engine, forward, backward, one, |run| {
-        first = (run.returned, known(run.memory));
-        Checked::default()
+    let mut wanted = Vec::new();
+    let first = run(engine, forward, backward, one, |run| {
+        wanted = run.returned;
+        Checked::of_memory(run.memory)
     })?;
-    if ran.is_wrong() {
-        return Ok(ran);
+    if first.is_wrong() {
+        return Ok(first);
     }
-    let (wanted, (lost, opened)) = first;
     run(engine, forward, backward, other, |PairRun { memory, sweep, returned }| {
-        let (own_lost, own) = known(memory);
-        let mut checked = Checked {
-            lost: [lost, own_lost].concat(),
-            open: [opened[0] + own[0], opened[1] + own[1]],
-            ..Checked::default()
-        };
-        let Sweep { gradients, .. } = &sweep;
-        for (gradient, (wanted, returned)) in gradients.iter().zip(wanted.iter().zip(&returned)) {
+        let mut checked = first.and(Checked::of_memory(memory));
+        let each = wanted.iter().zip(&returned);
+        for (gradient, (wanted, returned)) in sweep.gradients.iter().zip(each) {
             let expected = wanted.found.iter().map(|exact| (exact.value, exact.uncertainty));
             let judged = judged(gradient, gradient.name, returned, expected, checked.open);
             checked.add(judged, &|_| Parts::default());

@@ -117,8 +117,6 @@ pub struct Ran {
     pub not_sought: Option<String>,
     /// The arrays of all cases, added up.
     arrays: BTreeMap<String, Judged>,
-    /// What the launches of all cases did to each array.
-    touched: BTreeMap<String, Touched>,
     /// Each array of the manifest that no launch of any case used, and how it would be used.
     pub(super) unused: Vec<(String, &'static str)>,
     /// How many cases were not run, since a kernel did not end in one before.
@@ -183,7 +181,6 @@ impl Asked {
             interrupted: false,
             not_sought: programs.iter().find_map(|program| program.observe().not_sought()),
             arrays: BTreeMap::new(),
-            touched: BTreeMap::new(),
             unused: Vec::new(),
             left_out: 0,
             failing: Vec::new(),
@@ -211,7 +208,7 @@ impl Asked {
                 }
             }
         }
-        ran.unused = self.unused(&ran.touched);
+        ran.unused = self.unused(&ran.all);
         if let Some(found) = &mut ran.found
             && found.checked.fault.is_none()
             && !interrupt::is_asked()
@@ -223,8 +220,11 @@ impl Asked {
 
     /// The inputs that no launch touched and the outputs that none wrote: a manifest that names another array than
     /// the kernels use says nothing of them.
-    fn unused(&self, touched: &BTreeMap<String, Touched>) -> Vec<(String, &'static str)> {
-        let of = |name: &String| touched.get(name).copied();
+    fn unused(&self, all: &[(u64, Checked)]) -> Vec<(String, &'static str)> {
+        let of = |name: &String| {
+            let touched = all.iter().filter_map(|(_, checked)| checked.touched.get(name).copied());
+            touched.reduce(|one, other| one | other)
+        };
         let inputs =
             self.manifest.inputs.keys().filter(|name| of(name) == Some(Touched::default()));
         let unwritten = |name: &&String| of(name).is_some_and(|touched| !touched.written);
@@ -381,9 +381,6 @@ impl Ran {
             sum.wrong.extend(&judged.wrong);
             sum.worst = sum.worst.max(judged.worst);
             sum.rounding = sum.rounding.max(judged.rounding);
-        }
-        for (name, touched) in &checked.touched {
-            *self.touched.entry(name.clone()).or_default() |= *touched;
         }
         self.all.push((index, checked));
     }
