@@ -4,10 +4,10 @@
 //!
 //! What tests import does not count, except that they must not import the command line either.
 
-use splatcheck_tests::root;
+use splatcheck_tests::{below, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The crates, by the folder of their sources.
 const CRATES: [&str; 6] = [
@@ -51,11 +51,11 @@ impl Source {
 fn sources(folder: &str) -> Vec<Source> {
     let root = root().join(folder);
     let mut files = Vec::new();
-    collect(&root, &mut files);
+    below(&root, "rs", &mut files);
     let source = |file: PathBuf| {
-        let below = file.strip_prefix(&root).expect("it is below").with_extension("");
+        let inside = file.strip_prefix(&root).expect("it is below").with_extension("");
         let mut module: Module =
-            below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+            inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
         module.retain(|part| part != "lib");
         let text = fs::read_to_string(&file).expect("a source is text");
         let lines = text.lines().map(|line| line.split("//").next().unwrap_or(""));
@@ -63,17 +63,6 @@ fn sources(folder: &str) -> Vec<Source> {
     };
     let sources = files.into_iter().map(source);
     sources.filter(|source| source.module != ["main"]).collect()
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
 }
 
 /// The paths within the crate that a text names after `crate::` or, seen from the module `own`, after

@@ -8,12 +8,12 @@
 use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use splatcheck::cli::help;
 use splatcheck_judge::engines::command::CommandLine;
-use splatcheck_tests::{odd_phrases, pages, python, root, say, splatcheck, text};
+use splatcheck_tests::{below, odd_phrases, pages, python, root, say, splatcheck, text};
 
 /// Above a block of output.
 const PRINTED_BY: &str = "<!-- printed by: ";
@@ -384,18 +384,6 @@ fn documentation(source: &str) -> String {
     comments.map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// All sources below a folder.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 /// What a command says of itself, the sources of the Python package, whose docstrings are its reference, and
 /// what rustdoc shows.
 #[test]
@@ -412,7 +400,7 @@ fn no_help_says_what_readers_stumbled_over() {
         }
     }
     let mut files = Vec::new();
-    DOCUMENTED.iter().for_each(|folder| sources(&root().join(folder), &mut files));
+    DOCUMENTED.iter().for_each(|folder| below(&root().join(folder), "rs", &mut files));
     for file in files {
         let source = fs::read_to_string(&file).expect("a text");
         texts.push((file.display().to_string(), documentation(&source)));

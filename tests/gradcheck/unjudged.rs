@@ -1,7 +1,7 @@
 //! What `gradcheck`, `compare` and `accuracy` cannot judge is never green: they say why, and exit with 2.
 
 use super::copies;
-use splatcheck_tests::{Said, say};
+use splatcheck_tests::{Said, change, say};
 use std::fs;
 use std::path::Path;
 
@@ -11,18 +11,16 @@ fn judged(folder: &Path, forward: &str) -> Said {
     say(folder, &["gradcheck", "--manifest", &manifest, "--cases", "3"])
 }
 
-/// The same of a pair that copies, with changes to its manifest.
-fn with(folder: &Path, command: &str, changes: &[[&str; 2]]) -> Said {
+/// A pair that copies, with changes to its manifest.
+fn pair(folder: &Path, changes: &[[&str; 2]]) {
     let manifest = copies(folder, "mov.f32 %f2, %f1;");
-    let mut text = fs::read_to_string(&manifest).expect("written");
-    for [from, to] in changes {
-        assert!(text.contains(from), "{from}: {text}");
-        text = text.replacen(from, to, 1);
-    }
-    fs::write(&manifest, text).expect("written");
-    let program = folder.join("copy.ptx").display().to_string();
-    let programs: &[&str] = if command == "compare" { &[&program, &program] } else { &[] };
-    let more = ["--manifest", &manifest, "--cases", "3"];
+    change(Path::new(&manifest), Path::new(&manifest), changes);
+}
+
+/// What a command says of the pair that lies in a folder.
+fn asked(folder: &Path, command: &str) -> Said {
+    let programs: &[&str] = if command == "compare" { &["copy.ptx"; 2] } else { &[] };
+    let more = ["--manifest", "copy.toml", "--cases", "3", "--junit", "run.xml"];
     say(folder, &[&[command], programs, &more].concat())
 }
 
@@ -70,31 +68,24 @@ fn an_array_that_no_kernel_uses_is_not_judged() {
     let input = ["[outputs.y]", "[inputs.z]\nshape = [1]\n[outputs.y]"];
     let output = ["[outputs.y]", "[outputs.z]\nshape = [1]\nbegins = \"zeros\"\n[outputs.y]"];
     let parameter = ["[\"x\", \"y\"]", "[\"x\", \"y\", \"z\"]"];
-    let ptx = |folder: &Path| {
-        let file = folder.join("copy.ptx");
-        let text = fs::read_to_string(&file).expect("written");
-        fs::write(&file, text.replacen(".param .u64 b)", ".param .u64 b, .param .u64 c)", 1))
-            .expect("written");
-    };
+    let kernel = [".param .u64 b)", ".param .u64 b, .param .u64 c)"];
+    let (here, ptx) = (folder.path(), folder.path().join("copy.ptx"));
     for (array, kind, used) in [(input, "inputs", "read"), (output, "outputs", "wrote")] {
         for command in ["gradcheck", "compare", "accuracy"] {
-            let said = with(folder.path(), command, &[array]);
+            pair(here, &[array]);
+            let said = asked(here, command);
             assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
             let says = format!("[{kind}.z] is an array that no kernel has: name it among");
             assert!(said.err.contains(&says), "{command}: {said:?}");
-            with(folder.path(), command, &[array, parameter]);
-            ptx(folder.path());
-            let manifest = folder.path().join("copy.toml").display().to_string();
-            let program = folder.path().join("copy.ptx").display().to_string();
-            let programs: &[&str] = if command == "compare" { &[&program, &program] } else { &[] };
-            let more = ["--manifest", &*manifest, "--cases", "3", "--junit", "run.xml"];
-            let said = say(folder.path(), &[&[command], programs, &more].concat());
+            pair(here, &[array, parameter]);
+            change(&ptx, &ptx, &[kernel]);
+            let said = asked(here, command);
             assert_eq!(said.code, Some(2), "{command}: {said:?}");
             assert!(said.out.starts_with("not judged: 3 runs, "), "{command}: {said:?}");
             let says = format!("NOT EXERCISED: z: no kernel {used} it in any case\n");
             assert!(said.out.contains(&says), "{command}: {said:?}");
             assert!(said.err.contains("not judged: z: no kernel used it"), "{command}: {said:?}");
-            let xml = fs::read_to_string(folder.path().join("run.xml")).expect("written");
+            let xml = fs::read_to_string(here.join("run.xml")).expect("written");
             assert!(xml.contains("<skipped message=\"no kernel "), "{command}: {xml}");
         }
     }
@@ -110,12 +101,14 @@ fn a_manifest_that_leaves_nothing_is_not_judged() {
         ["grid = [1]", "grid = [0]"],
     ];
     for command in ["gradcheck", "compare", "accuracy"] {
-        let said = with(folder.path(), command, &empty);
+        pair(folder.path(), &empty);
+        let said = asked(folder.path(), command);
         assert_eq!(said.code, Some(2), "{command}: {said:?}");
         assert!(!said.out.contains("agree"), "{command}: {said:?}");
     }
     let detached = "[conventions]\ndetach = [\"PTX line 12\"]\n[inputs.x]";
-    let said = with(folder.path(), "gradcheck", &[["[inputs.x]", detached]]);
+    pair(folder.path(), &[["[inputs.x]", detached]]);
+    let said = asked(folder.path(), "gradcheck");
     assert_eq!(said.code, Some(2), "nothing is left of the derivative: {said:?}");
 }
 
@@ -130,9 +123,7 @@ fn whole_numbers_are_counted_apart() {
     let whole = forward.replace("[outputs.y]\n", "[outputs.y]\ndtype = \"i32\"\n");
     assert_ne!(whole, forward, "it has an output");
     fs::write(&manifest, whole).expect("written");
-    let program = folder.path().join("copy.ptx").display().to_string();
-    let words = ["compare", &program, &program, "--manifest", &manifest, "--cases", "3"];
-    let said = say(folder.path(), &words);
+    let said = asked(folder.path(), "compare");
     assert_eq!(said.code, Some(0), "{said:?}");
     let first = "agree: 3 runs, 3 elements compared, 0 of them zero on both sides, 3 whole numbers by value, the \
                  others by their mathematics\n";

@@ -4,7 +4,7 @@ mod mirror;
 mod pages;
 
 pub use mirror::{Defect, Mirror};
-pub use pages::{odd_phrases, pages};
+pub use pages::{below, odd_phrases, pages};
 
 use splatcheck_gpu::archive::Archive;
 use splatcheck_gpu::{Setting, Stage, artifact};
@@ -43,12 +43,20 @@ pub fn path(below: &str) -> String {
 /// # Panics
 /// The manifest is not there, or has not the old text.
 pub fn changed_manifest(folder: &Path, name: &str, changes: &[[&str; 2]]) {
-    let mut text = fs::read_to_string(own_kernel(name)).expect("readable");
+    change(Path::new(&own_kernel(name)), &folder.join("m.toml"), changes);
+}
+
+/// Writes a text of a file with these changes, each of which has the old text, to the same or another file.
+///
+/// # Panics
+/// The file is not there, or has not the old text.
+pub fn change(from: &Path, to: &Path, changes: &[[&str; 2]]) {
+    let mut text = fs::read_to_string(from).expect("readable");
     for [old, new] in changes {
-        assert!(text.contains(old), "{name} has {old}");
+        assert!(text.contains(old), "{} has {old}", from.display());
         text = text.replacen(old, new, 1);
     }
-    fs::write(folder.join("m.toml"), text).expect("written");
+    fs::write(to, text).expect("written");
 }
 
 /// A file of the users' kernels (`gpu/tests/kernels`): as it lies there, or unpacked from `ptx.tar.zst` beside it.

@@ -12,22 +12,22 @@ pub fn pages(root: &Path, folders: &[&str]) -> Vec<PathBuf> {
     let mut pages =
         ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|page| root.join(page)).to_vec();
     for folder in folders {
-        below(&root.join(folder), &mut pages);
+        below(&root.join(folder), "md", &mut pages);
     }
     pages
 }
 
-/// All pages below a folder.
+/// All files below a folder with this extension.
 ///
 /// # Panics
-/// If it cannot be read.
-pub(crate) fn below(folder: &Path, pages: &mut Vec<PathBuf>) {
+/// If the folder cannot be read.
+pub fn below(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("a file").path();
         if path.is_dir() {
-            below(&path, pages);
-        } else if path.extension().is_some_and(|end| end == "md") {
-            pages.push(path);
+            below(&path, extension, files);
+        } else if path.extension().is_some_and(|end| end == extension) {
+            files.push(path);
         }
     }
 }

@@ -137,7 +137,7 @@ fn the_book_builds_and_lists_every_page() {
     made.build().expect("it builds");
     let listed: BTreeSet<String> = listed().into_iter().map(|(_, page)| page).collect();
     let (source, mut pages) = (root().join("docs/src"), Vec::new());
-    shared::below(&source, &mut pages);
+    shared::below(&source, "md", &mut pages);
     for page in pages {
         let name = page.strip_prefix(&source).expect("below it").display().to_string();
         assert!(name == "SUMMARY.md" || listed.contains(&name), "SUMMARY.md does not list {name}");
