@@ -32,9 +32,13 @@ struct Normal {
           at(make_float3(d[0] / length, d[1] / length, d[2] / length)) {}
     __device__ Normal() : length(1.0f), at({}) {}
 
-    // The gradient of the direction from that of the normal.
+    // The gradient of the direction from that of the normal. The first bug takes the length for a constant.
     __device__ void backward(float3 v, float* v_direction) const {
+#if BUG == 1
+        const float along = 0.0f;
+#else
         const float along = dot(at, v);
+#endif
         v_direction[0] = (v.x - along * at.x) / length;
         v_direction[1] = (v.y - along * at.y) / length;
         v_direction[2] = (v.z - along * at.z) / length;

@@ -109,16 +109,7 @@ extern "C" __global__ void cubemap_backward(
         of_light.add(lanes, values, v_light);
 #endif
     }
-    if (has_direction) {
-#if BUG == 1
-        float* v_direction = v_directions + 3 * p;
-        v_direction[0] = v_normal.x / normal.length;
-        v_direction[1] = v_normal.y / normal.length;
-        v_direction[2] = v_normal.z / normal.length;
-#else
-        normal.backward(v_normal, v_directions + 3 * p);
-#endif
-    }
+    if (has_direction) normal.backward(v_normal, v_directions + 3 * p);
 #ifdef PER_KEY // A texel sees all directions.
     const auto all = [=](unsigned) { return make_uint2(0, count); };
     add_lists<3>(texels, v_light, 3, all, [=](unsigned t, unsigned p, float (&values)[3]) {
