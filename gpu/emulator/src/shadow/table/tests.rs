@@ -417,7 +417,7 @@ fn radii_are_not_wider_than_the_model() {
     for instruction in instructions() {
         // An execution strays by 4 units in the last place at most: of WGSL's 4096 that is nothing.
         let relative = (instruction.accuracy)(0.0).relative;
-        let exact = relative == 0.0 || relative > 2.0_f64.powi(-20);
+        let is_near = relative > 0.0 && relative <= 2.0_f64.powi(-20);
         let mut most: f64 = 0.0;
         for _ in 0..20_000 {
             let x = operands(instruction.function, &mut draw).map(|x| f64::from(narrowed(x)));
@@ -432,7 +432,7 @@ fn radii_are_not_wider_than_the_model() {
             most = most.max(if bound > 0.0 { (result - y).abs() / bound } else { 0.0 });
         }
         let (name, function) = (instruction.name, instruction.function);
-        assert!(exact || most > 0.45, "{function:?} {name}: {most} of its bound");
+        assert!(!is_near || most > 0.45, "{function:?} {name}: {most} of its bound");
         assert!(most <= 1.0 + 1e-6, "{function:?} {name}: {most} of its bound");
     }
 }
