@@ -93,6 +93,52 @@ fn compensations_and_their_gradients_are_judged() {
     assert!(said.out.contains("radii"), "{}", said.out);
 }
 
+/// gsplat's backward projection with `packed=True`: rows of what is visible alone, and gradients that are sums, or
+/// with `sparse_grad` rows of their own.
+#[test]
+fn packed_rows_are_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let corpus = path("corpora/splat");
+    let dense = fs::read_to_string(kernel("gsplat_project_packed_backward.toml")).expect("there");
+    let sparse = dense.replace("{ u8 = 0 }", "{ u8 = 1 }");
+    let sparse = sparse.replace("role = \"accumulate\"", "layout = \"packed\"");
+    fs::write(here.join("dense.toml"), &dense).expect("written");
+    fs::write(here.join("sparse.toml"), &sparse).expect("written");
+    let on = |variant: &str, manifest: &str, cases: &[&str]| {
+        let program = kernel(&format!("gsplat_project_image{variant}.ptx"));
+        let words = ["ptx", &program, "--manifest", manifest, "--jobs", "2"];
+        say(here, &[&words[..], cases].concat())
+    };
+    for manifest in ["dense.toml", "sparse.toml"] {
+        let said = on("", manifest, &["--corpus", &corpus, "--cases", "60", "--seed", "3"]);
+        assert_eq!(said.code, Some(0), "{manifest}: {}\n{}", said.out, said.err);
+    }
+    for (variant, found) in [
+        // A row beyond the last Gaussian, or gradients of another.
+        ("_by_row", "v_"),
+        ("_unlabelled", "v_"),
+    ] {
+        let said = on(variant, "dense.toml", &["--cases", "20"]);
+        assert_eq!(said.code, Some(1), "{variant}: {}\n{}", said.out, said.err);
+        assert!(said.out.contains(found), "{variant}: {}", said.out);
+        let replayed = say(here, &again(&said.out));
+        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
+        // Rows of their own are neither numbered nor added.
+        let said = on(variant, "sparse.toml", &["--cases", "20"]);
+        assert_eq!(said.code, Some(0), "{variant}: {}\n{}", said.out, said.err);
+    }
+    for ([old, new], words) in [
+        (["project_on_image_backward", "project_backward"], "'packed' for "),
+        (["\"viewmats\" }", "\"viewmats\", layout = \"packed\" }"], "'packed' for viewmats"),
+    ] {
+        fs::write(here.join("m.toml"), dense.replacen(old, new, 1)).expect("written");
+        let said = on("", "m.toml", &["--cases", "1"]);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{new}: {said:?}");
+        assert!(said.err.contains(words), "{new}: {}", said.err);
+    }
+}
+
 #[test]
 fn gradients_are_read_from_adams_first_moment() {
     let folder = tempfile::tempdir().expect("a folder");

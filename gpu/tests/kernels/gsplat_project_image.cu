@@ -37,6 +37,18 @@ constexpr float SHARE = 2.0f;
 constexpr float SHARE = 1.0f;
 #endif
 
+// In place of the Gaussian's number the row's; and rows that are added by their cameras.
+#ifdef BY_ROW
+constexpr bool ROW = true;
+#else
+constexpr bool ROW = false;
+#endif
+#ifdef UNLABELLED
+constexpr bool LABELLED = false;
+#else
+constexpr bool LABELLED = true;
+#endif
+
 #ifdef NO_BLUR
 constexpr float BLUR = 0.0f;
 #else
@@ -153,6 +165,51 @@ __global__ void projection_image_fwd(
     }
 }
 
+// What a backward pass reads of a Gaussian, a camera, and a row of what was projected.
+struct Backward {
+    const float* means;
+    const float* quats;
+    const float* scales;
+    const float* viewmats;
+    const float* ks;
+    const float* compensations;
+    const float2* v_means2d;
+    const float3* v_conics;
+    const float* v_compensations;
+    float size[2];
+    float eps2d;
+};
+
+// The gradients of Gaussian `id` and camera `index` by row `at`, which the forward pass left there: its planes have
+// done their work.
+__device__ inline bool gradients_of(
+    const Backward& from,
+    unsigned at,
+    unsigned index,
+    unsigned id,
+    GaussianGradient& one,
+    CameraGradient& v_camera
+) {
+    Params params = params_of(from.eps2d, -3.0e38f, 3.0e38f);
+    const Camera camera = camera_of(from.viewmats, from.ks, index, from.size[0], from.size[1]);
+    Gaussian g = gaussian_of(from.means, from.quats, from.scales, id);
+    Projection p;
+    if (project_one(g, camera, params, p) == 0) {
+        return false;
+    }
+    float v_compensation = 0.0f;
+    if (from.v_compensations != nullptr) {
+        params.antialiased = 1;
+        g.opacity = 1.0f;
+        v_compensation = with_compensation(p, from.compensations[at], from.v_compensations[at]);
+    }
+    const float2 v_mean = from.v_means2d[at];
+    const float3 v_conic = from.v_conics[at];
+    const float v_row[6] = {v_mean.x, v_mean.y, v_conic.x, v_conic.y, v_conic.z, v_compensation};
+    geometry_vjp(params, camera, g, p, v_row, one, v_camera);
+    return true;
+}
+
 __global__ void projection_image_bwd(
     const unsigned cameras,
     const unsigned gaussians,
@@ -184,30 +241,102 @@ __global__ void projection_image_bwd(
     if (at >= cameras * gaussians || other || radii[at].x <= 0 || radii[at].y <= 0) {
         return;
     }
-    // Its planes have done their work: the radii say what is there.
-    Params params = params_of(eps2d, -3.0e38f, 3.0e38f);
-    const unsigned index = at / gaussians;
-    const unsigned id = at % gaussians;
-    const Camera camera = camera_of(viewmats, ks, index, width, height);
-    Gaussian g = gaussian_of(means, quats, scales, id);
-    Projection p;
-    if (project_one(g, camera, params, p) == 0) {
-        return;
-    }
-    float v_compensation = 0.0f;
-    if (v_compensations != nullptr) {
-        params.antialiased = 1;
-        g.opacity = 1.0f;
-        v_compensation = with_compensation(p, compensations[at], v_compensations[at]);
-    }
-    const float v_row[6] = {
-        v_means2d[at].x, v_means2d[at].y,
-        v_conics[at].x, v_conics[at].y, v_conics[at].z, v_compensation
+    const Backward from = {
+        means, quats, scales, viewmats, ks, compensations, v_means2d, v_conics, v_compensations,
+        {float(width), float(height)}, eps2d
     };
     GaussianGradient one;
     CameraGradient v_camera;
-    geometry_vjp(params, camera, g, p, v_row, one, v_camera);
-    add_gaussian(one, id, v_means, v_quats, v_scales);
+    if (gradients_of(from, at, at / gaussians, at % gaussians, one, v_camera)) {
+        add_gaussian(one, at % gaussians, v_means, v_quats, v_scales);
+        add_camera(v_camera, at / gaussians, v_viewmats);
+    }
+}
+
+// The sum over the lanes of `peers`, which all call it with the same.
+__device__ inline float sum_of(unsigned peers, float value) {
+    float sum = 0.0f;
+    for (unsigned left = peers; left != 0; left &= left - 1) {
+        sum += __shfl_sync(peers, value, __ffs(left) - 1);
+    }
+    return sum;
+}
+
+// The same of rows of what is there alone: with `sparse_grad` each row has gradients of its own, without they are
+// added, those of a warp's lanes that have the same Gaussian, or camera, first.
+__global__ void projection_packed_bwd(
+    const unsigned batches,
+    const unsigned cameras,
+    const unsigned gaussians,
+    const unsigned nnz,
+    const float* __restrict__ means,
+    const float* __restrict__ covars,
+    const float* __restrict__ quats,
+    const float* __restrict__ scales,
+    const float* __restrict__ viewmats,
+    const float* __restrict__ ks,
+    const unsigned width,
+    const unsigned height,
+    const float eps2d,
+    const int camera_model,
+    const long long* __restrict__ batch_ids,
+    const long long* __restrict__ camera_ids,
+    const long long* __restrict__ gaussian_ids,
+    const float3* __restrict__ conics,
+    const float* __restrict__ compensations,
+    const float2* __restrict__ v_means2d,
+    const float* __restrict__ v_depths,
+    const float3* __restrict__ v_conics,
+    const float* __restrict__ v_compensations,
+    const bool sparse_grad,
+    float* __restrict__ v_means,
+    float* __restrict__ v_covars,
+    float* __restrict__ v_quats,
+    float* __restrict__ v_scales,
+    float* __restrict__ v_viewmats
+) {
+    const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
+    const bool other = batches != 1 || covars != nullptr || camera_model != 0;
+    GaussianGradient one = {};
+    CameraGradient v_camera = {};
+    bool there = at < nnz && !other;
+    const unsigned index = there ? camera_ids[at] : 0;
+    const unsigned id = there ? gaussian_ids[at] : 0;
+    if (there) {
+        const Backward from = {
+            means, quats, scales, viewmats, ks, compensations, v_means2d, v_conics, v_compensations,
+            {float(width), float(height)}, eps2d
+        };
+        gradients_of(from, at, index, id, one, v_camera);
+    }
+    if (there && sparse_grad) {
+        const float mean[3] = {one.mean.x, one.mean.y, one.mean.z};
+        const float scale[3] = {one.scale.x, one.scale.y, one.scale.z};
+        for (unsigned i = 0; i < 3; i++) {
+            v_means[3 * at + i] = mean[i];
+            v_scales[3 * at + i] = scale[i];
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            v_quats[4 * at + i] = one.quat[i];
+        }
+    }
+    const unsigned lanes = __ballot_sync(~0u, there);
+    if (!there) {
+        return;
+    }
+    if (!sparse_grad) {
+        const unsigned peers = __match_any_sync(lanes, LABELLED ? id : index);
+        one.mean = {sum_of(peers, one.mean.x), sum_of(peers, one.mean.y), sum_of(peers, one.mean.z)};
+        one.scale = {
+            sum_of(peers, one.scale.x), sum_of(peers, one.scale.y), sum_of(peers, one.scale.z)
+        };
+        for (unsigned i = 0; i < 4; i++) {
+            one.quat[i] = sum_of(peers, one.quat[i]);
+        }
+        if (threadIdx.x % 32 == __ffs(peers) - 1) {
+            add_gaussian(one, ROW ? at : id, v_means, v_quats, v_scales);
+        }
+    }
     add_camera(v_camera, index, v_viewmats);
 }
 

@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 50] = [
+const KERNELS: [Row; 52] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -57,6 +57,8 @@ const KERNELS: [Row; 50] = [
     ("gsplat_project_image", "_doubled", &["DOUBLED"], Headers),
     ("gsplat_project_image", "_no_blur", &["NO_BLUR"], Headers),
     ("gsplat_project_image", "_unscaled", &["UNSCALED"], Headers),
+    ("gsplat_project_image", "_by_row", &["BY_ROW"], Headers),
+    ("gsplat_project_image", "_unlabelled", &["UNLABELLED"], Headers),
     ("camera_project", "", &[], Headers),
     ("camera_project", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "", &[], Headers),

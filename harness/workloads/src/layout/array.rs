@@ -24,6 +24,9 @@ pub enum Layout {
     Planar,
     /// Matrices column by column.
     Transposed,
+    /// The rows of what the forward pass left there ([`Symbols::packed`]), and no others: of each projection, or
+    /// for each the row of its Gaussian, which several cameras may have.
+    Packed,
     /// A port's dimensions in another order.
     Axes(Axes),
 }
@@ -147,6 +150,16 @@ impl Array {
     /// What has one of its rows.
     #[must_use]
     pub fn rows(&self) -> Rows {
+        match self.layout {
+            Layout::Packed => Rows::Packed,
+            Layout::Rows | Layout::Planar | Layout::Transposed | Layout::Axes(_) => {
+                self.rows_of_tensors()
+            }
+        }
+    }
+
+    /// What has a row of its tensors.
+    fn rows_of_tensors(&self) -> Rows {
         self.tensors().next().map_or(Rows::One, Tensor::rows)
     }
 
@@ -204,9 +217,11 @@ impl Array {
             Rows::Cameras if symbols.cameras == 1 => Vec::new(),
             Rows::One => Vec::new(),
             Rows::Projections => vec![symbols.cameras, symbols.gaussians],
-            rows @ (Rows::Cameras | Rows::Gaussians | Rows::Tiles | Rows::Pairs) => {
-                vec![rows.count(symbols)]
-            }
+            rows @ (Rows::Cameras
+            | Rows::Gaussians
+            | Rows::Packed
+            | Rows::Tiles
+            | Rows::Pairs) => vec![rows.count(symbols)],
             rows @ Rows::Dims(_) => rows.sides(symbols),
         };
         let width = match self.fields[..] {
@@ -214,7 +229,7 @@ impl Array {
             _ => vec![self.width(symbols)],
         };
         match self.layout {
-            Layout::Rows | Layout::Transposed => [rows, width].concat(),
+            Layout::Rows | Layout::Transposed | Layout::Packed => [rows, width].concat(),
             Layout::Axes(axes) => axes.of(&[rows, width].concat()),
             Layout::Planar => {
                 // The planes of each image, or camera, by themselves.
@@ -222,6 +237,7 @@ impl Array {
                     Rows::Pixels => 2,
                     Rows::Projections => 1,
                     Rows::Gaussians
+                    | Rows::Packed
                     | Rows::Tiles
                     | Rows::Pairs
                     | Rows::Cameras
@@ -282,10 +298,17 @@ impl Array {
     /// Where each number of a field lies: the field's number, its own place in its tensor, the buffer's.
     fn places(&self, symbols: &Symbols, mut visit: impl FnMut(usize, usize, usize)) {
         let (rows, width) = (self.rows().count(symbols), self.width(symbols));
+        let of_gaussians = self.rows_of_tensors() == Rows::Gaussians;
+        let source = |row: usize| match self.layout {
+            Layout::Packed if of_gaussians => symbols.packed[row] % symbols.gaussians.max(1),
+            Layout::Packed => symbols.packed[row],
+            Layout::Rows | Layout::Planar | Layout::Transposed | Layout::Axes(_) => row,
+        };
         let plane = match self.rows() {
             Rows::Pixels => symbols.width * symbols.height,
             Rows::Projections => symbols.gaussians,
             Rows::Gaussians
+            | Rows::Packed
             | Rows::Tiles
             | Rows::Pairs
             | Rows::Cameras
@@ -306,7 +329,7 @@ impl Array {
                 }
                 for row in 0..rows {
                     let place = match self.layout {
-                        Layout::Rows => row * width + column + number,
+                        Layout::Rows | Layout::Packed => row * width + column + number,
                         Layout::Planar => {
                             let (image, row) = (row / plane, row % plane);
                             (image * width + column + number) * plane + row
@@ -317,7 +340,7 @@ impl Array {
                         }
                         Layout::Axes(axes) => axes.place(row * whole + number, &sides),
                     };
-                    visit(own, row * whole + field.first() + number, place);
+                    visit(own, source(row) * whole + field.first() + number, place);
                 }
             }
             column += field.width(symbols);
@@ -384,7 +407,7 @@ impl Array {
     }
 
     /// Puts the words that a kernel left in the buffer where they belong in its stage's outputs, in gsplat's
-    /// units: per pixel, and with all of the off-diagonal. Where radii say what is visible, a 1 stays that
+    /// units: per pixel, with all of the off-diagonal, and of packed rows the sums. Where radii say what is visible, a 1 stays that
     /// was there before if they are above 0; they are kept themselves where there is an output of their name.
     pub fn unpack(
         &self,
@@ -394,7 +417,7 @@ impl Array {
     ) {
         #[expect(clippy::cast_precision_loss, reason = "an image's sides are far below 2^24")]
         let half_sides = [symbols.width as f32 * 0.5, symbols.height as f32 * 0.5];
-        let rows = self.rows().count(symbols).max(1);
+        let rows = self.rows_of_tensors().count(symbols).max(1);
         // Of each field its tensor, the output that it is of, where a row of it begins there, and its width.
         let target = |field: &Field| {
             let tensor = field.tensor()?;
@@ -430,7 +453,12 @@ impl Array {
             };
             let numbers = &mut outputs[place].1;
             let row = numbers.len() / rows;
-            numbers[to / own * row + first + to % own] = word;
+            let number = &mut numbers[to / own * row + first + to % own];
+            *number = match self.layout {
+                // As a kernel adds the rows of a Gaussian, of which each camera may have one, in f32.
+                Layout::Packed => (f32::from_bits(*number) + f32::from_bits(word)).to_bits(),
+                Layout::Rows | Layout::Planar | Layout::Transposed | Layout::Axes(_) => word,
+            };
         });
     }
 }

@@ -49,6 +49,9 @@ const OF_PROJECTIONS: [&str; 9] = [
 /// What a projection has beside these that is given the size of the image.
 const OF_IMAGES: [&str; 4] = ["W", "H", "tiles_x", "tiles_y"];
 
+/// How many rows packed arrays have, in its backward pass.
+pub(crate) const PACKED_ROWS: &str = "nnz";
+
 /// Numbers of the only camera of a case for a projection: its focal lengths, pixels.
 pub const OF_CAMERA: [&str; 2] = ["fx", "fy"];
 
@@ -66,6 +69,9 @@ pub fn sizes(kind: KernelKind) -> Vec<&'static str> {
         KernelKind::Of(stage) => {
             let fields = numbers(stage).filter(|port| port.dtype != Dtype::F32);
             stage.symbols().into_iter().chain(fields.map(|port| port.name)).collect()
+        }
+        KernelKind::ProjectOnImageBackward => {
+            [&OF_PROJECTIONS[..], &OF_IMAGES, &[PACKED_ROWS]].concat()
         }
         _ if kind.knows_the_image() => [&OF_PROJECTIONS[..], &OF_IMAGES].concat(),
         _ if kind.projects() => OF_PROJECTIONS.to_vec(),
@@ -168,6 +174,9 @@ pub struct Symbols {
     pub cameras: usize,
     /// Harmonics K; 0 where colours are given directly.
     pub coefficients: usize,
+    /// What the forward pass of a projection onto an image left there, camera by camera: places in `[C,N]`. Of
+    /// other kernels none.
+    pub packed: Vec<usize>,
     /// Whole numbers of other workloads than splats, by their names.
     pub integers: BTreeMap<String, i64>,
     /// Their f32 numbers.
@@ -187,6 +196,7 @@ impl Default for Symbols {
             tile_size: [TILE_SIZE as usize; 2],
             cameras: 0,
             coefficients: 0,
+            packed: Vec::new(),
             integers: BTreeMap::new(),
             constants: BTreeMap::new(),
         }
@@ -205,7 +215,16 @@ impl Symbols {
             KernelKind::ProjectOnImage | KernelKind::ProjectOnImageBackward => {
                 let [width, height] = ["width", "height"].map(|name| inputs.u32(name));
                 let (width, height) = (width?[0] as usize, height?[0] as usize);
-                Self { width, height, ..own }.of_projection(inputs)
+                let packed = match kind {
+                    KernelKind::ProjectOnImageBackward => there(inputs.i32("radii")?),
+                    _ => Vec::new(),
+                };
+                let rows = i64::try_from(packed.len()).unwrap_or(i64::MAX);
+                let mut symbols = Self { width, height, packed, ..own }.of_projection(inputs)?;
+                if kind == KernelKind::ProjectOnImageBackward {
+                    symbols.integers.insert(PACKED_ROWS.to_owned(), rows);
+                }
+                Ok(symbols)
             }
             KernelKind::Rasterize | KernelKind::RasterizeBackward | KernelKind::Full => {
                 own.of_rasterization(inputs)
@@ -405,6 +424,12 @@ impl Symbols {
         };
         ExpressionError::Unknown { name: name.to_owned(), known }
     }
+}
+
+/// The rows of radii `[C,N,2]` that are both above 0.
+fn there(radii: &[i32]) -> Vec<usize> {
+    let rows = radii.as_chunks().0.iter().enumerate();
+    rows.filter(|(_, [x, y])| *x > 0 && *y > 0).map(|(row, _)| row).collect()
 }
 
 /// A dimension of an array.

@@ -26,6 +26,8 @@ pub enum Rows {
     Gaussians,
     /// Each Gaussian as each camera sees it, camera after camera.
     Projections,
+    /// Those of the projections that are there ([`Symbols::packed`]), in the same order.
+    Packed,
     /// Each pixel of each camera's image, row by row.
     Pixels,
     /// Each camera.
@@ -52,6 +54,7 @@ impl Rows {
         match self {
             Self::Gaussians => vec![symbols.gaussians],
             Self::Projections => vec![symbols.cameras, symbols.gaussians],
+            Self::Packed => vec![symbols.packed.len()],
             Self::Pixels => vec![symbols.cameras, symbols.height, symbols.width],
             Self::Cameras => vec![symbols.cameras],
             Self::Tiles => vec![symbols.tiles],
@@ -243,13 +246,17 @@ pub enum Tensor {
     Compensations,
     /// `[C,N]` gradient to begin with.
     VCompensations,
+    /// `[nnz]` the cameras of packed rows.
+    CameraIds,
+    /// `[nnz]` their Gaussians.
+    GaussianIds,
 }
 
-use Rows::{Cameras, Gaussians, Pairs, Pixels, Projections, Tiles};
+use Rows::{Cameras, Gaussians, Packed, Pairs, Pixels, Projections, Tiles};
 use Width::{AsGiven, Channels, FirstHarmonic, Fixed, Harmonics, Square};
 
 /// Name, rows and width of each. A name may be an input's and an output's.
-const TABLE: [(Tensor, &str, Rows, Width); 65] = [
+const TABLE: [(Tensor, &str, Rows, Width); 67] = [
     (Tensor::Means2d, "means2d", Gaussians, Fixed(2)),
     (Tensor::Conics, "conics", Gaussians, Fixed(3)),
     (Tensor::Opacities, "opacities", Gaussians, Fixed(1)),
@@ -315,6 +322,8 @@ const TABLE: [(Tensor, &str, Rows, Width); 65] = [
     (Tensor::VDepths, "v_depths", Projections, Fixed(1)),
     (Tensor::Compensations, "compensations", Projections, Fixed(1)),
     (Tensor::VCompensations, "v_compensations", Projections, Fixed(1)),
+    (Tensor::CameraIds, "camera_ids", Packed, Fixed(1)),
+    (Tensor::GaussianIds, "gaussian_ids", Packed, Fixed(1)),
 ];
 
 impl Tensor {
@@ -415,6 +424,8 @@ impl Tensor {
             Self::Radii,
             Self::Radius,
             Self::Clamped,
+            Self::CameraIds,
+            Self::GaussianIds,
         ];
         if integers.contains(&self) { Dtype::I32 } else { Dtype::F32 }
     }

@@ -115,7 +115,7 @@ impl Written<'_> {
             }
         }
         let layout = match (self.axes, self.layout, &fields[..]) {
-            (None, ..) => self.layout(first, at)?,
+            (None, ..) => self.layout(kind, first, at)?,
             (Some(axes), None, [Field::Whole(tensor)]) => axes_of(axes, *tensor, &at.key("axes"))?,
             (Some(_), Some(_), _) => {
                 return Err(at.problem("layout and axes", "give one of them"));
@@ -143,10 +143,20 @@ impl Written<'_> {
         given.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
     }
 
-    fn layout(&self, of: Tensor, at: &At) -> Result<Layout, Problem> {
+    fn layout(&self, kind: KernelKind, of: Tensor, at: &At) -> Result<Layout, Problem> {
         match (self.layout, of.rows()) {
             (None | Some("rows"), _) => Ok(Layout::Rows),
             (Some("planar"), _) | (Some("chw"), Rows::Pixels) => Ok(Layout::Planar),
+            (Some("packed"), Rows::Gaussians | Rows::Projections)
+                if kind == KernelKind::ProjectOnImageBackward =>
+            {
+                Ok(Layout::Packed)
+            }
+            (Some("packed"), _) => {
+                let value = format!("'packed' for {}", of.name());
+                let advice = "only arrays of Gaussians of project_on_image_backward have packed rows";
+                Err(at.key("layout").problem(&value, advice))
+            }
             (Some("transposed"), _) if matches!(of.width(), Width::Square(_)) => {
                 Ok(Layout::Transposed)
             }
@@ -158,6 +168,7 @@ impl Written<'_> {
                 Some("chw"),
                 Rows::Gaussians
                 | Rows::Projections
+                | Rows::Packed
                 | Rows::Tiles
                 | Rows::Pairs
                 | Rows::Cameras

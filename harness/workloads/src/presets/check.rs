@@ -17,7 +17,7 @@ use crate::layout::symbols::{
 };
 use crate::layout::tensor::Use;
 use crate::layout::written::{At, beyond, line};
-use crate::layout::{Array, Expression, Symbols, Tensor};
+use crate::layout::{Array, Expression, Layout, Symbols, Tensor};
 use crate::splat::kernel_rules::Fields;
 use crate::splat::level::Level;
 use splatcheck_judge::io::Problem;
@@ -302,6 +302,10 @@ impl Check<'_> {
 
     /// Whether a kernel of the preset may have the array there.
     fn fits(&self, array: &Array, (level, usage): (Level, Use), at: &At) -> Result<(), Problem> {
+        if usage == Use::Write && array.layout == Layout::Packed {
+            let advice = "return [N,...], the sums of the rows of each Gaussian";
+            return Err(at.key("layout").problem("'packed' for an output", advice));
+        }
         for tensor in array.tensors() {
             if tensor.use_at(level.into()) != Some(usage) {
                 let is = if usage == Use::Write { "an input" } else { "an output" };

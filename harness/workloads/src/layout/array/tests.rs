@@ -120,6 +120,31 @@ fn projections_lie_camera_by_camera_and_radii_say_what_is_visible() {
     assert_eq!(outputs[0].1, [1, 0, 0, 1], "both above 0");
 }
 
+#[test]
+fn packed_rows_are_those_that_are_there_and_of_one_gaussian_are_added() {
+    let kind = KernelKind::ProjectOnImageBackward;
+    // Of two cameras and two Gaussians: the second of the first camera, both of the second.
+    let symbols = Symbols { cameras: 2, packed: vec![1, 2, 3], ..symbols() };
+    let of = |tensor, layout| Array { kind, ..array(&[Field::Whole(tensor)], layout) };
+    let ids = |tensor| of(tensor, Layout::Rows).pack(&Tensors::new(), &symbols);
+    assert_eq!(ids(Tensor::CameraIds), Ok(vec![0, 1, 1]), "camera by camera");
+    assert_eq!(ids(Tensor::GaussianIds), Ok(vec![1, 0, 1]), "of each its Gaussians");
+    let mut inputs = Tensors::new();
+    inputs.array("v_depths", &[2, 2], Data::F32(vec![9.0, 1.0, 2.0, 3.0])).expect("four");
+    let depths = of(Tensor::VDepths, Layout::Packed);
+    assert_eq!(depths.shape(&symbols), [3], "[nnz]");
+    let packed = [1.0_f32, 2.0, 3.0].map(f32::to_bits);
+    assert_eq!(depths.pack(&inputs, &symbols), Ok(packed.to_vec()), "without the first");
+    assert_eq!(depths.element(&symbols, 1).as_deref(), Some("v_depths[1, 0]"), "as it was");
+    let means = of(Tensor::VMeans, Layout::Packed);
+    assert_eq!((means.shape(&symbols), means.words(&symbols)), (vec![3, 3], 9), "[nnz,3]");
+    let mut outputs = [("v_means", vec![0; 6])];
+    let words: Vec<u32> = (1..10_u8).map(|i| f32::from(i).to_bits()).collect();
+    means.unpack(&words, &symbols, &mut outputs);
+    let sums = outputs[0].1.iter().map(|&word| f32::from_bits(word)).collect::<Vec<_>>();
+    assert_eq!(sums, [4.0, 5.0, 6.0, 8.0, 10.0, 12.0], "rows 0 and 2 are of one");
+}
+
 /// A port of three dimensions as other projects have it, and back.
 #[test]
 fn a_ports_dimensions_lie_in_the_order_that_is_named() {

@@ -91,7 +91,9 @@ impl Tensor {
                 among(Read, &[ProjectBackward, ProjectOnImageBackward])
             }
             Self::VProjectedOpacities | Self::VProjectedColors => among(Read, &[ProjectBackward]),
-            Self::VDepths | Self::VCompensations => among(Read, &[ProjectOnImageBackward]),
+            Self::VDepths | Self::VCompensations | Self::CameraIds | Self::GaussianIds => {
+                among(Read, &[ProjectOnImageBackward])
+            }
             Self::VColorsOrSh => among(Write, &[ProjectBackward]),
         }
     }

@@ -75,9 +75,17 @@ pub(crate) fn words<'t>(
                 _ => Cow::Borrowed(viewmats.words()),
             })
         }
+        Tensor::CameraIds => Ok(Cow::Owned(ids(symbols, |row, n| row / n))),
+        Tensor::GaussianIds => Ok(Cow::Owned(ids(symbols, |row, n| row % n))),
         // The others are there by their names, or are outputs, which no input has.
         _ => plain(tensor.name()),
     }
+}
+
+/// A number of each packed row, from its place in `[C,N]` and N.
+fn ids(symbols: &Symbols, of: impl Fn(usize, usize) -> usize) -> Vec<u32> {
+    let id = |&row: &usize| u32::try_from(of(row, symbols.gaussians.max(1))).unwrap_or(u32::MAX);
+    symbols.packed.iter().map(id).collect()
 }
 
 /// `v_render_alphas` without the background's part: v - background . `v_render_colors`, rounded once. A kernel that
