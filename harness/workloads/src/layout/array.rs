@@ -217,11 +217,9 @@ impl Array {
             Rows::Cameras if symbols.cameras == 1 => Vec::new(),
             Rows::One => Vec::new(),
             Rows::Projections => vec![symbols.cameras, symbols.gaussians],
-            rows @ (Rows::Cameras
-            | Rows::Gaussians
-            | Rows::Packed
-            | Rows::Tiles
-            | Rows::Pairs) => vec![rows.count(symbols)],
+            rows @ (Rows::Cameras | Rows::Gaussians | Rows::Packed | Rows::Tiles | Rows::Pairs) => {
+                vec![rows.count(symbols)]
+            }
             rows @ Rows::Dims(_) => rows.sides(symbols),
         };
         let width = match self.fields[..] {

@@ -154,7 +154,8 @@ impl Written<'_> {
             }
             (Some("packed"), _) => {
                 let value = format!("'packed' for {}", of.name());
-                let advice = "only arrays of Gaussians of project_on_image_backward have packed rows";
+                let advice =
+                    "only arrays of Gaussians of project_on_image_backward have packed rows";
                 Err(at.key("layout").problem(&value, advice))
             }
             (Some("transposed"), _) if matches!(of.width(), Width::Square(_)) => {
