@@ -6,7 +6,7 @@ use super::super::lanes::{Active, Bits, LANES};
 use super::super::registers::Registers;
 use super::cells::Cells;
 use super::journal::{Journal, Loss};
-use super::number::{Wide, Word};
+use super::number::{Shadow, Wide, Word};
 use super::registers::Beside;
 
 /// After `ld`: the registers hold what was loaded.
@@ -82,6 +82,8 @@ fn read(view: &mut View<'_>, space: Space, address: u64, lane: usize) -> Word {
     }
     if let (true, Some(journal)) = (overwritten, &mut view.journal) {
         journal.note(Loss::Overwritten);
+        // Who wrote past it knows of what.
+        return Word::garbled(Some(Shadow::UNKNOWN));
     }
     word
 }
@@ -125,14 +127,8 @@ fn part(word: Word, byte: usize, width: u8) -> Word {
     match (word, width) {
         (Word::Halves(halves), 2) => halves[byte / 2].map_or(Word::None, Word::Narrow),
         (Word::Narrow(shadow), 2) if byte == 0 => Word::Narrow(shadow),
-        (word, _) => garbled(word),
+        (word, _) => Word::garbled(word.source()),
     }
-}
-
-/// What refers to a number, and is never it again.
-fn garbled(word: Word) -> Word {
-    let refers = |shadow| Word::Refers(super::number::Source { shadow, bits: 0x7fff_ffff });
-    word.source().map_or(Word::None, refers)
 }
 
 /// What a lane stores to each word, as it is beside the registers. `old`: what was there, for parts.
@@ -176,13 +172,13 @@ fn over(old: Word, new: Word, byte: usize, width: u8) -> Word {
     let shadow = match new {
         Word::None => None,
         Word::Narrow(shadow) if width == 2 => Some(shadow),
-        other => return garbled(other),
+        other => return Word::garbled(Shadow::joined(other.source(), old.source())),
     };
     let mut halves = match old.halves() {
         Some(halves) => halves,
         // An f32 of which a part is overwritten with something else.
         None if width == 2 && shadow.is_some() => [None; 2],
-        None => return garbled(old),
+        None => return Word::garbled(Shadow::joined(old.source(), shadow)),
     };
     halves[byte / 2] = if width == 2 { shadow } else { None };
     Word::of_halves(halves)
@@ -238,7 +234,7 @@ pub(crate) fn copied(
         *word = match u64::from(read_bytes).saturating_sub(at) {
             0 => Word::None,
             4.. => read(view, Space::Global, address + at, lane),
-            _ => garbled(read(view, Space::Global, address + at, lane)),
+            _ => Word::garbled(read(view, Space::Global, address + at, lane).source()),
         };
     }
     Some(Box::new(all))

@@ -14,14 +14,11 @@
 use super::super::ir::{IntegerBinary, NarrowFormat};
 use super::super::rare::narrow::single;
 use super::journal::{Journal, Loss};
-use super::number::{Count, Shadow, Source, Word, up};
+use super::number::{Count, NO_FLOAT, Shadow, Source, Word, up};
 use super::table::{Function, error};
 use super::tape::Flags;
 
 const MANTISSA: u32 = 0x7f_ffff;
-
-/// The bits of no float: what refers with them is never one again.
-const NO_FLOAT: u32 = 0x7fff_ffff;
 
 /// What an integer operation does, as far as floats in it are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,21 +105,30 @@ impl Journal {
         if let Some(halves) = halves(op, operands, result) {
             return halves;
         }
-        if let Some((same, _)) = operands.iter().find(|o| relevant(o) && o.1 == result) {
+        let alone = operands.iter().filter(|o| relevant(o)).nth(1).is_none();
+        let same = operands.iter().find(|o| relevant(o) && o.1 == result);
+        if let Some((same, _)) = same.filter(|_| alone || op == Integers::Extreme) {
             return *same;
         }
         // The other one was taken, of which its bits say all.
         if op == Integers::Extreme {
             return Word::None;
         }
-        let part = operands.iter().find_map(|(word, _)| match word {
-            Word::Part(part) => Some(Word::Part(*part)),
-            _ => None,
-        });
-        let mut all = operands.iter().filter(|o| relevant(o)).filter_map(reference);
-        let first = all.clone().next();
-        let alike = all.find(|source| (source.bits ^ result) & MANTISSA == 0);
-        part.or(alike.or(first).map(Word::Refers)).unwrap_or(Word::None)
+        let all: Vec<&Operand> = operands.iter().filter(|o| relevant(o)).collect();
+        if let [(Word::Part(part), _)] = all[..] {
+            return Word::Part(*part);
+        }
+        let sources: Vec<Source<u32>> = all.into_iter().filter_map(reference).collect();
+        let alike = |source: &&Source<u32>| (source.bits ^ result) & MANTISSA == 0;
+        if let Some(one) = sources.iter().find(alike) {
+            return Word::Refers(*one);
+        }
+        let each = sources.iter().map(|source| Some(source.shadow));
+        let Some(joined) = each.fold(None, Shadow::joined) else { return Word::None };
+        // Whatever became of it, the bits that it had are still known.
+        let as_it_was =
+            |source: &&Source<u32>| source.shadow.n == joined.n && source.bits != NO_FLOAT;
+        sources.iter().find(as_it_was).map_or(Word::garbled(Some(joined)), |one| Word::Refers(*one))
     }
 
     /// Sums and differences of numbers of units.
@@ -203,6 +209,7 @@ impl Journal {
         match word {
             Word::None => Shadow::single(bits),
             Word::Float(shadow) => shadow,
+            Word::Halves([_, Some(high)]) if is_bfloat(bits, &high) => high,
             Word::Refers(source) => match power_of_two(source.bits, bits) {
                 Some(1.0) => source.shadow,
                 Some(factor) => self.scaled(&source.shadow, factor),
@@ -274,12 +281,16 @@ pub(super) fn power_of_two(source: u32, bits: u32) -> Option<f64> {
     Some(sign * 2.0_f64.powi(to - from))
 }
 
-/// Whether a mask or shift has left nothing of the mantissas: signs, exponents and powers of two.
+/// Whether a mask or shift has left nothing of the mantissas: signs, exponents and powers of two. Of two numbers
+/// of 16 bits in a word: signs.
 fn makes_constant(op: Integers, operands: &[Operand]) -> bool {
     let [first, second, ..] = operands else { return false };
+    let is_narrow = |o: &&Operand| matches!(o.0, Word::Narrow(_) | Word::Halves(_));
+    let narrow = [first, second].iter().any(is_narrow);
+    let (mantissas, above) = if narrow { (0x7fff_7fff, 31) } else { (MANTISSA, 23) };
     match op {
-        Integers::And => [first, second].iter().any(|o| !relevant(o) && o.1 & MANTISSA == 0),
-        Integers::ShiftLeft | Integers::ShiftRight => second.1 >= 23,
+        Integers::And => [first, second].iter().any(|o| !relevant(o) && o.1 & mantissas == 0),
+        Integers::ShiftLeft | Integers::ShiftRight => second.1 >= above,
         Integers::Add
         | Integers::Subtract
         | Integers::Negate
@@ -288,18 +299,51 @@ fn makes_constant(op: Integers, operands: &[Operand]) -> bool {
     }
 }
 
-/// Numbers of 16 bits that a mask or shift takes out of a word, or that change their sign.
+/// Numbers of 16 bits that masks and shifts take out of a word or into its upper half, and that are put together.
 fn halves(op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
     let half = |shadow: Option<Shadow>| Some(shadow.map_or(Word::None, Word::Narrow));
     match (op, operands) {
         (Integers::And, [(Word::Halves([low, _]), _), (Word::None, 0xffff)]) => half(*low),
+        (Integers::And, [(Word::Halves([_, high]), _), (Word::None, 0xffff_0000)]) => {
+            Some(Word::of_halves([None, *high]))
+        }
         (Integers::ShiftRight, [(Word::Halves([_, high]), _), (Word::None, 16)]) => half(*high),
-        // A bf16 in the upper half of a word is that number as an f32.
-        (Integers::ShiftLeft, [(Word::Narrow(shadow), _), (Word::None, 16)])
-            if (f64::from(f32::from_bits(result)) - shadow.x).abs() <= f64::from(shadow.r) =>
+        (
+            Integers::ShiftLeft,
+            [(Word::Narrow(low) | Word::Halves([Some(low), _]), _), (Word::None, 16)],
+        ) => Some(Word::of_halves([None, Some(*low)])),
+        // An f32 rounded to bf16, as code does it that has no instruction for it.
+        (
+            Integers::ShiftRight,
+            [(word @ (Word::Float(_) | Word::Refers(_)), bits), (Word::None, 16)],
+        ) => {
+            let source = reference(&(*word, *bits))?;
+            let above = source.bits >> 16;
+            [above, above + 1].contains(&result).then(|| Word::Narrow(cut_to_bfloat(source.shadow)))
+        }
+        (Integers::Add | Integers::Other, [(one, a), (other, b)])
+            if a & b == 0 && a | b == result =>
         {
-            Some(Word::Float(*shadow))
+            let [one_halves, other_halves] = [one.halves()?, other.halves()?];
+            let apart =
+                [0, 1].iter().all(|&k| one_halves[k].is_none() || other_halves[k].is_none());
+            let both = [0, 1].map(|k| one_halves[k].or(other_halves[k]));
+            apart.then(|| Word::of_halves(both))
         }
         _ => None,
     }
+}
+
+/// Whether the upper half of these bits is this bf16: with zeros below it is that number as an f32.
+pub(super) fn is_bfloat(bits: u32, high: &Shadow) -> bool {
+    let distance = (f64::from(f32::from_bits(bits)) - high.x).abs();
+    bits & 0xffff == 0 && distance <= f64::from(high.r)
+}
+
+/// The same number, with what is lost where an f32 is rounded to bf16 in whichever direction: 2^-7 of it, or less
+/// than a unit of the least bf16.
+fn cut_to_bfloat(shadow: Shadow) -> Shadow {
+    const LEAST: f64 = 9.183_549_615_799_121e-41;
+    let lost = (shadow.x.abs() + f64::from(shadow.r)) / 128.0 + LEAST;
+    Shadow { r: up(f64::from(shadow.r) + lost), ..shadow }
 }

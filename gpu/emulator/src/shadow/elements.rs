@@ -5,7 +5,7 @@ use super::super::ir::NarrowFormat;
 use super::super::memory::{FloatType, Segment};
 use super::super::rare::value_of;
 use super::atomics::narrow_accuracy;
-use super::bits::power_of_two;
+use super::bits::{is_bfloat, power_of_two};
 use super::cells::Cells;
 use super::number::{Shadow, Word, up};
 
@@ -91,6 +91,7 @@ impl Segment {
             Word::Refers(source) => {
                 power_of_two(source.bits, bits).map_or(unknown, |factor| (source.shadow, factor))
             }
+            Word::Halves([_, Some(high)]) if is_bfloat(bits, &high) => (high, 1.0),
             Word::Narrow(_) | Word::Halves(_) | Word::Count(_) | Word::Part(_) => unknown,
         }
     }

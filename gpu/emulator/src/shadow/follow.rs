@@ -369,9 +369,6 @@ fn split(word: Word, bits: u32) -> [Word; 2] {
         Word::Float(shadow) if shadow.is_plain() => [Word::None; 2],
         Word::Float(shadow) => [Word::Refers(Source { shadow, bits }); 2],
         Word::Refers(source) => [Word::Refers(source); 2],
-        Word::Count(_) | Word::Part(_) => {
-            let refers = |shadow| Word::Refers(Source { shadow, bits: 0x7fff_ffff });
-            [word.source().map_or(Word::None, refers); 2]
-        }
+        Word::Count(_) | Word::Part(_) => [Word::garbled(word.source()); 2],
     }
 }

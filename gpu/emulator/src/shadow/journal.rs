@@ -9,7 +9,7 @@ use super::super::ir::Kernel;
 use super::super::lanes::LANES;
 use super::conventions::{Conventions, Departure};
 use super::literals::Whole;
-use super::number::{Shadow, UNRECORDED, depends};
+use super::number::{ANYTHING, Shadow, UNRECORDED, depends};
 use super::plan::Plan;
 use super::registers::Lanes;
 use super::study::Study;
@@ -294,8 +294,13 @@ impl Journal {
         let place = self.place();
         *self.lost.entry((place, loss)).or_default() += 1;
         let mut parents = [UNRECORDED; 3];
-        let names = from.iter().flatten().map(|shadow| shadow.n).filter(|&n| depends(n));
-        parents.iter_mut().zip(names).for_each(|(parent, n)| *parent = n);
+        let mut names = from.iter().flatten().map(|shadow| shadow.n).filter(|&n| depends(n));
+        // A result that its operands do not explain came from something else.
+        if loss == Loss::Radius || from.len() > parents.len() && names.clone().next().is_some() {
+            parents[0] = ANYTHING;
+        } else {
+            parents.iter_mut().zip(&mut names).for_each(|(parent, n)| *parent = n);
+        }
         let mut n = UNRECORDED;
         if parents[0] != UNRECORDED
             && let Some(tape) = &mut self.tape

@@ -20,6 +20,9 @@ pub(crate) struct Shadow {
 /// No input is in it, and the tape has not heard of it yet.
 pub(crate) const UNRECORDED: u32 = 0;
 
+/// The node that any input may be in: what was lost has come from there, if nobody knows from where.
+pub(crate) const ANYTHING: u32 = 1;
+
 /// Set in what names a constant of the tape.
 pub(crate) const CONSTANT: u32 = 1 << 31;
 
@@ -38,6 +41,19 @@ impl Shadow {
     /// An f32 as it stands.
     pub(crate) fn single(bits: u32) -> Self {
         Self::exact(f64::from(f32::from_bits(bits)))
+    }
+
+    /// What nobody knows anything of.
+    pub(crate) const UNKNOWN: Self = Self { x: 0.0, r: 0.0, c: f32::INFINITY, n: ANYTHING };
+
+    /// What two numbers came to that can no longer be told from each other. What no input is in has no part in it.
+    pub(crate) fn joined(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) if one.n == other.n || other.is_plain() => Some(one),
+            (Some(one), Some(other)) if one.is_plain() => Some(other),
+            (Some(_), Some(_)) => Some(Self::UNKNOWN),
+            (one, other) => one.or(other),
+        }
     }
 
     /// Whether the bits of the float say all that integers may lose of it: no input is in it, and it is
@@ -71,6 +87,9 @@ pub(crate) fn up(bound: f64) -> f32 {
     let raised = if raised < f64::INFINITY { raised } else { f64::INFINITY };
     raised as f32
 }
+
+/// The bits of no float: what refers with them is never one again.
+pub(crate) const NO_FLOAT: u32 = 0x7fff_ffff;
 
 /// What is beside a word of 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -163,6 +182,11 @@ impl Word {
         }
     }
 
+    /// What refers to a number, and is never it again.
+    pub(crate) fn garbled(of: Option<Shadow>) -> Self {
+        of.map_or(Self::None, |shadow| Self::Refers(Source { shadow, bits: NO_FLOAT }))
+    }
+
     /// The word with these halves.
     pub(crate) fn of_halves(halves: [Option<Shadow>; 2]) -> Self {
         if halves == [None; 2] { Self::None } else { Self::Halves(halves) }
@@ -173,7 +197,7 @@ impl Word {
         match self {
             Self::None => None,
             Self::Float(shadow) | Self::Narrow(shadow) => Some(*shadow),
-            Self::Halves([low, high]) => low.or(*high),
+            Self::Halves([low, high]) => Shadow::joined(*low, *high),
             Self::Refers(source) => Some(source.shadow),
             Self::Count(count) => Some(count.shadow),
             Self::Part(part) => Some(part.of.shadow()),
@@ -189,7 +213,7 @@ impl Wide {
             Self::Double(shadow) => Some(*shadow),
             Self::Refers(source) => Some(source.shadow),
             Self::Count(count) => Some(count.shadow),
-            Self::Words([low, high]) => low.source().or_else(|| high.source()),
+            Self::Words([low, high]) => Shadow::joined(low.source(), high.source()),
         }
     }
 

@@ -32,6 +32,14 @@ impl Any {
         }
     }
 
+    /// What is beside a word of which the bits count: a literal is no float here.
+    fn bits_of_word(self) -> Word {
+        match self.word() {
+            (Word::Float(shadow), _) if shadow.is_plain() => Word::None,
+            (word, _) => word,
+        }
+    }
+
     fn wide(self) -> (Wide, u64) {
         match self {
             Self::Word(word, bits) => (Wide::of([word, Word::None], bits.into()), bits.into()),
@@ -137,7 +145,7 @@ impl Lane<'_> {
                 Left::Word(self.single((function, accuracy), &[a]))
             }
             RareOp::Pack16 => {
-                let [low, high] = [0, 1].map(|k| self.sources[k].word().0);
+                let [low, high] = [0, 1].map(|k| self.sources[k].bits_of_word());
                 Left::Word(packed(low, high))
             }
             RareOp::Permute(_) => Left::Word(self.permuted()),
@@ -245,8 +253,9 @@ impl Lane<'_> {
 
     /// prmt: halves of 16 bits may be numbers; else the bits say what became of the words.
     fn permuted(&mut self) -> Word {
-        let [(a, _), (b, _), (_, selector), _] = self.sources.map(Any::word);
-        let (Some(a), Some(b)) = (a.halves(), b.halves()) else {
+        let (_, selector) = self.sources[2].word();
+        let [a, b] = [0, 1].map(|k| self.sources[k].bits_of_word().halves());
+        let (Some(a), Some(b)) = (a, b) else {
             return self.integer(Integers::Other, 2);
         };
         let all = [a[0], a[1], b[0], b[1]];
@@ -362,7 +371,6 @@ fn packed(low: Word, high: Word) -> Word {
         ) => Word::Halves([half(low), half(high)]),
         // Halves of an f32 that was taken apart: the same number again, if they are both of it.
         (Word::Refers(low), Word::Refers(high)) if low == high => Word::Refers(low),
-        (Word::Refers(_) | Word::Float(_) | Word::Count(_) | Word::Part(_), _) => low,
-        (_, other) => other,
+        (low, high) => Word::garbled(Shadow::joined(low.source(), high.source())),
     }
 }

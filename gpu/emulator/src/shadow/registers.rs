@@ -2,7 +2,7 @@
 
 use super::super::ir::{SINK, Slot};
 use super::super::lanes::{Bits, LANES};
-use super::number::{Shadow, Source, UNRECORDED, Wide, Word};
+use super::number::{Shadow, UNRECORDED, Wide, Word};
 
 /// The numbers of all lanes.
 #[derive(Clone, Copy, Debug)]
@@ -355,9 +355,8 @@ impl Beside {
         let word = match own {
             Some(lane) => words.get(lane),
             None => {
-                let source = Bits(all).filter(relevant).find_map(|lane| words.get(lane).source());
-                let refers = |shadow| Word::Refers(Source { shadow, bits: 0x7fff_ffff });
-                source.map_or(Word::None, refers)
+                let sources = Bits(all).filter(relevant).map(|lane| words.get(lane).source());
+                Word::garbled(sources.fold(None, Shadow::joined))
             }
         };
         if d != SINK {

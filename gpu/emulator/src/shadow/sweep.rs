@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::super::lanes::{Bits, LANES};
-use super::number::{UNIT, depends};
+use super::number::{ANYTHING, UNIT, depends};
 use super::spare;
 use super::table::{Function, doubts, partials};
 use super::tape::rows::{Parents, Row};
@@ -163,6 +163,9 @@ impl Tape {
             all.add(n, seed, 0.0);
         }
         Arch::new().dispatch(Sweep { tape: self, all: &mut all });
+        if all.doubts[ANYTHING as usize] != 0.0 {
+            all.doubts.fill(f64::INFINITY);
+        }
         all.lost.sort_unstable();
         all.lost.dedup();
         all
@@ -369,7 +372,7 @@ impl Adjoints {
     /// The derivative by a node goes no further, if there is one.
     fn lose(&mut self, row: &Row<'_>, node: usize) {
         let n = row.first + node;
-        if self.values[n] == 0.0 && self.doubts[n] == 0.0 {
+        if n == ANYTHING as usize || self.values[n] == 0.0 && self.doubts[n] == 0.0 {
             return;
         }
         self.lost.push(row.place);

@@ -156,8 +156,10 @@ impl Tape {
         let (blocks, rows, open, inputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let makers = Making::default();
         let mut tape = Self { blocks, rows, open, constants, inputs, makers, limit: bytes };
-        // The node 0 is nobody's.
-        tape.push([0; 3], 0.0, 0.0, 0);
+        // The node 0 is nobody's, and in the next any input may be.
+        tape.push([UNRECORDED; 3], 0.0, 0.0, 0);
+        let what = What { rule: Rule::Lost, flags: Flags::default(), place: 0 };
+        tape.push([UNRECORDED; 3], 0.0, f32::INFINITY, what.packed());
         tape
     }
 

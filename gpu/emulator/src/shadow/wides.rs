@@ -42,23 +42,23 @@ impl Journal {
         {
             return Wide::Count(count);
         }
+        let mut others = operands.iter().filter(|(wide, _)| *wide != Wide::None);
+        let (first, second) = (others.next(), others.next());
+        let alone = second.is_none() || op == Integers::Extreme;
         let same = |(wide, bits): &&Operand| *wide != Wide::None && *bits == result;
-        if let Some((wide, _)) = operands.iter().find(same) {
+        if let Some((wide, _)) = operands.iter().find(same).filter(|_| alone) {
             return *wide;
         }
         if op == Integers::Extreme {
             return Wide::None;
         }
-        for (wide, _) in operands {
-            match wide {
-                // The exponent or sign of an f64 was changed, or its bits altogether.
-                Wide::Refers(source) => return Wide::Refers(*source),
-                Wide::Double(shadow) => {
-                    let bits = operands.iter().find(|(other, _)| other == wide).map_or(0, |o| o.1);
-                    return Wide::Refers(Source { shadow: *shadow, bits });
-                }
-                Wide::None | Wide::Count(_) | Wide::Words(_) => {}
+        match first {
+            // The exponent or sign of an f64 was changed, or its bits altogether.
+            Some((Wide::Refers(source), _)) if alone => return Wide::Refers(*source),
+            Some((Wide::Double(shadow), bits)) if alone => {
+                return Wide::Refers(Source { shadow: *shadow, bits: *bits });
             }
+            _ => {}
         }
         let split = |(wide, bits): &Operand| wide.words(*bits);
         let all: Vec<([Word; 2], [u32; 2])> =
@@ -116,14 +116,13 @@ impl Journal {
 
     /// The same of a word.
     pub(super) fn scrambled_word(&mut self, from: &[Word], result: u32) -> Word {
-        let shadow = from.iter().find_map(|word| match word {
+        let each = from.iter().map(|word| match word {
             Word::Count(Count { summed: false, .. }) => None,
             Word::Part(Part { of: Whole::Count(Count { summed: false, .. }), .. }) => None,
             Word::Float(shadow) if shadow.is_plain() => None,
             word => word.source(),
         });
-        let refers = |shadow| Word::Refers(Source { shadow, bits: 0x7fff_ffff });
-        if result == 0 { Word::None } else { shadow.map_or(Word::None, refers) }
+        if result == 0 { Word::None } else { Word::garbled(each.fold(None, Shadow::joined)) }
     }
 
     /// 64 bits used as an f64.

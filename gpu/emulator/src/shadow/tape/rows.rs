@@ -192,7 +192,7 @@ mod tests {
             recorded.push((lanes, parents, record(&mut tape, lanes, parents, place)));
         }
         let mut found = vec![[false; LANES]; recorded.len()];
-        for row in tape.rows().filter(|row| row.rule != Rule::Input) {
+        for row in tape.rows().filter(|row| matches!(row.rule, Rule::Real(_))) {
             let (lanes, parents, numbers) = &recorded[row.place as usize];
             for node in 0..row.count {
                 let n = name(row.first + node);

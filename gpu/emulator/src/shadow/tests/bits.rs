@@ -43,6 +43,41 @@ fn bit_tricks_that_are_followed() {
     check(double, &numbers(), |x| 4.0 * x, |_| 4.0, SHARP);
 }
 
+/// A bf16 is the upper half of an f32: by moves, shifts and masks as headers and hand-written code have them.
+#[test]
+fn numbers_of_16_bits_are_followed_through_words() {
+    /// Of the numbers that a bf16 holds.
+    fn bodies() -> [String; 6] {
+        let rounded = "cvt.rn.bf16.f32 %h1, %f1;";
+        // As code rounds that has no instruction for it.
+        let by_hand = "mov.b32 %r2, %f1;\nshr.u32 %r3, %r2, 16;\nand.b32 %r4, %r3, 1;\nadd.s32 %r5, %r4, 32767;\n\
+                       add.s32 %r6, %r5, %r2;\nshr.u32 %r7, %r6, 16;";
+        let pair = "cvt.rn.bf16.f32 %h1, %f1;\nmov.f32 %f3, 0f00000000;\ncvt.rn.bf16.f32 %h2, %f3;";
+        [
+            format!("{rounded}\nmov.b32 %f2, {{0, %h1}};"),
+            format!("{rounded}\ncvt.u32.u16 %r2, %h1;\nshl.b32 %r3, %r2, 16;\nmov.b32 %f2, %r3;"),
+            format!("{by_hand}\nshl.b32 %r8, %r7, 16;\nmov.b32 %f2, %r8;"),
+            // Packed beside another one, of value 0, by bits, and taken out again.
+            format!(
+                "{pair}\ncvt.u32.u16 %r2, %h1;\ncvt.u32.u16 %r3, %h2;\nshl.b32 %r4, %r2, 16;\nor.b32 %r5, %r4, %r3;\n\
+                 and.b32 %r6, %r5, -65536;\nmov.b32 %f2, %r6;"
+            ),
+            format!(
+                "{pair}\nmov.b32 %r5, {{%h2, %h1}};\nshr.u32 %r6, %r5, 16;\nshl.b32 %r7, %r6, 16;\nmov.b32 %f2, %r7;"
+            ),
+            format!("{pair}\nmov.b32 %r5, {{%h1, %h2}};\nshl.b32 %r6, %r5, 16;\nmov.b32 %f2, %r6;"),
+        ]
+    }
+    let x: Vec<f32> = (0..32_u8).map(|i| f32::from(i) - 12.0).collect();
+    for body in bodies() {
+        check(&body, &x, |x| x, |_| 1.0, SHARP);
+    }
+    // Rounded, they are as far off as that may take them.
+    for body in bodies() {
+        check(&body, &numbers(), |x| x, |_| 1.0, SHARP);
+    }
+}
+
 #[test]
 fn keys_of_words_and_of_64_bits_give_their_floats_back() {
     // Order-preserving: all bits of negative numbers are turned, and the sign of others.
@@ -87,6 +122,8 @@ fn what_is_lost_is_reported_and_judges_nothing() {
         "mov.b32 %r2, %f1;\nand.b32 %r3, %r2, -65536;\nmov.b32 %f2, %r3;",
         // Products of bits in 64.
         "mov.b32 %r2, %f1;\nand.b32 %r3, %r2, 8388607;\nmul.wide.u32 %d5, %r3, 12345;\ncvt.rn.f32.u64 %f2, %d5;",
+        // The bits of two.
+        "mul.f32 %f3, %f1, %f1;\nmov.b32 %r2, %f1;\nmov.b32 %r3, %f3;\nand.b32 %r4, %r2, %r3;\nmov.b32 %f2, %r4;",
         "mov.b32 %r2, %f1;\nbrev.b32 %r3, %r2;\ncvt.rn.f32.u32 %f2, %r3;",
         "mov.b32 %r2, %f1;\nmov.b32 %r3, 12;\nprmt.b32 %r4, %r2, %r3, 8450;\nmov.b32 %f2, %r4;",
         "cvt.f64.f32 %g1, %f1;\nmov.b64 {%r2, %r3}, %g1;\nmov.b32 %f2, %r3;",
@@ -264,8 +301,13 @@ fn memory_that_was_written_past_begins_anew() {
         .expect("it runs");
     launch(&module, &mut memory, [a, b], &Schedule::lockstep());
     let losses = memory.losses();
-    assert!(losses.iter().all(|lost| lost.loss == Loss::Overwritten), "{losses:?}");
-    assert_eq!(losses.iter().map(|lost| lost.count).sum::<u64>(), 32, "{losses:?}");
+    let counts: Vec<_> = losses.iter().map(|lost| (lost.loss, lost.count)).collect();
+    assert_eq!(counts, [(Loss::Overwritten, 32), (Loss::Bits, 32)], "{losses:?}");
+    // Nobody knows what was written, and from what.
+    let seeds = [Seed { output: b, gradient: &[1.0; 32] }];
+    let gradient = memory.gradient(&seeds).expect("there is a tape");
+    let slopes = gradient.of(a).expect("an input");
+    assert!(slopes.iter().all(|slope| slope.uncertainty == f64::INFINITY), "{slopes:?}");
 }
 
 /// The lesser of float bits and a literal's: where the literal is taken it is a constant, and no loss.
