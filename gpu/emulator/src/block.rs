@@ -1,6 +1,5 @@
 //! Blocks: warps, shared memory and the barriers between them.
 
-use std::sync::Arc;
 
 use super::delay::{Memories, StoreBuffer};
 use super::fault::launch::Defect;
@@ -8,7 +7,7 @@ use super::fault::{FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReduction, BarrierReductionOp, Instruction, Kernel, Orders, SINK};
 use super::lanes::{Active, Bits, LANES};
 use super::memory::{DeviceMemory, Segment};
-use super::signal::Clock;
+use super::signal::Met;
 use super::warp::{State, Undefined, Warp};
 
 /// A warp that has arrived at a barrier by `bar.arrive` and gone on.
@@ -17,7 +16,7 @@ pub(super) struct Arrived {
     pub(super) number: u32,
     pub(super) count: u32,
     /// What it did before.
-    pub(super) before: Clock,
+    pub(super) before: Met,
 }
 
 /// A block being executed.
@@ -200,10 +199,9 @@ impl Block {
 
     /// Threads that have met know of one another's signals.
     pub(super) fn tell(&mut self) {
-        let mut all = Clock::default();
-        let gathered = |warp: &Warp, all: &mut Clock| warp.order.gather(warp.existing, all);
+        let mut all = Met::default();
+        let gathered = |warp: &Warp, all: &mut Met| warp.order.gather(warp.existing, all);
         if self.warps.iter().fold(false, |any, warp| gathered(warp, &mut all) | any) {
-            let all = Arc::new(all);
             self.warps.iter_mut().for_each(|warp| warp.order.tell(warp.existing, &all));
         }
     }

@@ -6,13 +6,12 @@
 //! non-exited threads from its warp and marks warps' arrival at barrier"). A warp of which all have exited never
 //! arrives: only barriers for the whole block are let go by that (PTX ISA, "exit").
 
-use std::sync::Arc;
 
 use super::block::{Arrived, Block};
 use super::fault::{FaultKind, Trouble};
 use super::ir::{Barrier, Instruction, SINK};
 use super::lanes::{Bits, WARP};
-use super::signal::Clock;
+use super::signal::Met;
 use super::warp::{Fragment, State, Warp};
 
 type Checked<T> = Result<T, Box<Trouble>>;
@@ -39,7 +38,7 @@ pub(super) fn settle(block: &mut Block, at: usize, code: &[Instruction]) -> Chec
     let by = warp.live();
     let announces = |f: &Fragment| part(f, code).is_some_and(|barrier| barrier.arrives);
     if warp.fragments.iter().any(announces) {
-        let mut before = Clock::default();
+        let mut before = Met::default();
         warp.order.release(warp.existing, place, &mut before);
         warp.fragments.iter_mut().filter(|f| announces(f)).for_each(go_on);
         block.arrived.push(Arrived { number, count, before });
@@ -122,7 +121,7 @@ fn complete(
         return Ok(());
     }
     let whole = all.len() == block.warps.len();
-    let mut before = Clock::default();
+    let mut before = Met::default();
     arrived().for_each(|arrived| before.join(&arrived.before));
     block.arrived.retain(|arrived| arrived.number != number);
     let (linear, epoch) = (block.linear, block.epoch);
@@ -130,7 +129,6 @@ fn complete(
         let warp = &mut block.warps[index];
         warp.order.release(warp.existing, (linear, epoch, warp.index), &mut before);
     }
-    let before = Arc::new(before);
     for &index in &all {
         let warp = &mut block.warps[index];
         warp.order.tell(warp.existing, &before);

@@ -19,12 +19,10 @@
 //! of whole blocks alone, the same holds of warps between barriers: those of two warps of the latest block are as
 //! good as all.
 
-use std::sync::Arc;
-
 use super::fault::{AccessKind, Race, RaceAccess};
 use super::ir::{Orders, Scope, Space};
 use super::lanes::{Bits, LANES};
-use super::signal::{Clock, Flags, Record, WarpSignals, later};
+use super::signal::{Flags, Met, Record, WarpSignals, later};
 
 /// What the lanes of a warp know of each other.
 #[derive(Clone, Debug, Default)]
@@ -54,9 +52,9 @@ impl WarpOrder {
         for member in Bits(members) {
             known[member] = joined;
         }
-        let mut all = Clock::default();
+        let mut all = Met::default();
         if self.gather(members, &mut all) {
-            self.tell(members, &Arc::new(all));
+            self.tell(members, &all);
         }
     }
 
@@ -72,7 +70,7 @@ impl WarpOrder {
     }
 
     /// Adds to `all` what `lanes` of warp `warp` have done and know: they let others know of it.
-    pub(super) fn release(&mut self, lanes: u32, place: (u32, u32, u16), all: &mut Clock) {
+    pub(super) fn release(&mut self, lanes: u32, place: (u32, u32, u16), all: &mut Met) {
         self.time += 1;
         let mut own = [0; LANES];
         for lane in Bits(lanes) {
@@ -85,12 +83,12 @@ impl WarpOrder {
     }
 
     /// Adds to `all` what `lanes` know by signals; false if there were none.
-    pub(super) fn gather(&self, lanes: u32, all: &mut Clock) -> bool {
+    pub(super) fn gather(&self, lanes: u32, all: &mut Met) -> bool {
         self.signals.as_ref().map(|signals| signals.gather(lanes, all)).is_some()
     }
 
     /// Tells `lanes` what all know by signals.
-    pub(super) fn tell(&mut self, lanes: u32, all: &Arc<Clock>) {
+    pub(super) fn tell(&mut self, lanes: u32, all: &Met) {
         self.signals.get_or_insert_with(WarpSignals::new).tell(lanes, all);
     }
 
@@ -238,7 +236,18 @@ impl Shadow {
                 return Some(*old);
             }
             let mut stays = true;
-            if (old.kind, old.strong) == (new.kind, new.strong) && old.bytes & !new.bytes == 0 {
+            if new.kind == AccessKind::Atomic
+                && new.sees
+                && old.kind == AccessKind::Atomic
+                && old.bytes & !new.bytes == 0
+                && morally_strong(old, new)
+            {
+                // Atomics on a word are in one order ("Coherence Order"). Whatever comes after this one comes
+                // after those that it has seen, as a plain store by which the last block sets its ticket back.
+                stays = false;
+            } else if (old.kind, old.strong) == (new.kind, new.strong)
+                && old.bytes & !new.bytes == 0
+            {
                 if old.block == new.block && old.epoch < new.epoch {
                     stays = false;
                 } else if old.block != new.block && self.orders < Orders::Any {
@@ -400,11 +409,10 @@ mod tests {
                 let read = access(AccessKind::Read, warp, u32::MAX, line, order);
                 assert!(shadow.add(0, &read, order).is_none(), "reads do not race");
             }
-            let mut all = Clock::default();
+            let mut all = Met::default();
             for (warp, order) in (0..2).zip(&mut orders) {
                 order.release(u32::MAX, (0, 0, warp), &mut all);
             }
-            let all = Arc::new(all);
             orders[..2].iter_mut().for_each(|order| order.tell(u32::MAX, &all));
         }
         assert!(shadow.nodes.len() < 6, "{} accesses are kept", shadow.nodes.len());
@@ -429,12 +437,11 @@ mod tests {
             }
         }
         assert!(shadow.nodes.len() <= 9, "{} accesses are kept", shadow.nodes.len());
-        let mut all = Clock::default();
+        let mut all = Met::default();
         let mut orders: [WarpOrder; 4] = Default::default();
         for (warp, order) in (0..4).zip(&mut orders) {
             order.release(u32::MAX, (49, 0, warp), &mut all);
         }
-        let all = Arc::new(all);
         orders.iter_mut().for_each(|order| order.tell(u32::MAX, &all));
         for block in [49, 50] {
             let write = access(AccessKind::Write, 2, 1, 20, &orders[2]);

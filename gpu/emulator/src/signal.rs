@@ -89,16 +89,33 @@ impl Clock {
     }
 }
 
+/// What threads that have met know together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Met {
+    /// What happened before what they do now.
+    before: Arc<Clock>,
+    /// What their latest fences for the block and their latest for the device have made ready to be signalled.
+    /// Fences are in one order ("Fence-SC"): a thread that acquires has its fence behind those of all who fenced
+    /// before a barrier and let one of them write the flag after it, or it would not have seen the flag.
+    ready: [Arc<Clock>; 2],
+}
+
+impl Met {
+    pub(super) fn join(&mut self, other: &Self) {
+        let own = [&mut self.before].into_iter().chain(&mut self.ready);
+        let others = [&other.before].into_iter().chain(&other.ready);
+        for (own, other) in own.zip(others).filter(|(own, other)| !Arc::ptr_eq(own, other)) {
+            Arc::make_mut(own).join(other);
+        }
+    }
+}
+
 /// What a thread has heard and can tell. Threads that have met share what all of them know.
 #[derive(Clone, Debug, Default)]
 struct Signals {
-    /// What happened before what the thread does now.
-    before: Arc<Clock>,
+    own: Met,
     /// What it has seen signalled by its block and by others, and will know after a fence.
     seen: [Clock; 2],
-    /// What its latest fence for the block and its latest for the device have made ready to be
-    /// signalled.
-    ready: [Arc<Clock>; 2],
 }
 
 /// The signals of the threads of a warp.
@@ -117,7 +134,7 @@ impl WarpSignals {
     pub(super) fn tellers(&self, record: &Record) -> impl FnMut(usize) -> u32 {
         let mut last: Option<(&Arc<Clock>, u32)> = None;
         move |lane| {
-            let before = &self.lanes[lane].before;
+            let before = &self.lanes[lane].own.before;
             match last {
                 Some((same, told)) if Arc::ptr_eq(same, before) => told,
                 Some(_) | None => last.insert((before, before.told(record))).1,
@@ -127,7 +144,7 @@ impl WarpSignals {
 
     /// The lanes of a record whose access happened before what some of `lanes` do now.
     pub(super) fn told(&self, record: &Record, lanes: u32) -> u32 {
-        self.clocks(lanes).fold(0, |all, before| all | before.told(record))
+        self.clocks(lanes).fold(0, |all, met| all | met.before.told(record))
     }
 
     /// `lane` of warp `warp` executes a fence; `own` is what it knows of the lanes of its warp.
@@ -140,16 +157,17 @@ impl WarpSignals {
     ) {
         let signals = &mut self.lanes[lane];
         let [near, far] = &signals.seen;
-        let before = Arc::make_mut(&mut signals.before);
+        let before = Arc::make_mut(&mut signals.own.before);
         before.join(near);
         if scope == Scope::Device {
             before.join(far);
         }
         let mut ready = before.clone();
         ready.join(&Clock::of(place, own));
-        signals.ready[0] = Arc::new(ready);
+        let [near, far] = &mut signals.own.ready;
+        *near = Arc::new(ready);
         if scope == Scope::Device {
-            signals.ready[1] = Arc::clone(&signals.ready[0]);
+            *far = Arc::clone(near);
         }
     }
 
@@ -160,31 +178,34 @@ impl WarpSignals {
         lanes: u32,
         place: (u32, u32, u16),
         own: &[u32; LANES],
-        all: &mut Clock,
+        all: &mut Met,
     ) {
         self.gather(lanes, all);
-        all.join(&Clock::of(place, own));
+        Arc::make_mut(&mut all.before).join(&Clock::of(place, own));
     }
 
     /// Adds to `all` what `lanes` know.
-    pub(super) fn gather(&self, lanes: u32, all: &mut Clock) {
-        self.clocks(lanes).for_each(|before| all.join(before));
+    pub(super) fn gather(&self, lanes: u32, all: &mut Met) {
+        self.clocks(lanes).for_each(|met| all.join(met));
     }
 
     /// What `lanes` know: once, where neighbours share it.
-    fn clocks(&self, lanes: u32) -> impl Iterator<Item = &Clock> {
-        let mut last: Option<&Arc<Clock>> = None;
+    fn clocks(&self, lanes: u32) -> impl Iterator<Item = &Met> {
+        let mut last: Option<&Met> = None;
+        let alike = |one: &Met, other: &Met| {
+            Arc::ptr_eq(&one.before, &other.before)
+                && one.ready.iter().zip(&other.ready).all(|(one, other)| Arc::ptr_eq(one, other))
+        };
         Bits(lanes).filter_map(move |lane| {
-            let before = &self.lanes[lane].before;
-            let earlier = last.replace(before);
-            let is_new = earlier.is_none_or(|earlier| !Arc::ptr_eq(earlier, before));
-            is_new.then_some(&**before)
+            let own = &self.lanes[lane].own;
+            let earlier = last.replace(own);
+            earlier.is_none_or(|earlier| !alike(earlier, own)).then_some(own)
         })
     }
 
     /// Tells `lanes`, which have met, what all of them know.
-    pub(super) fn tell(&mut self, lanes: u32, all: &Arc<Clock>) {
-        Bits(lanes).for_each(|lane| self.lanes[lane].before = Arc::clone(all));
+    pub(super) fn tell(&mut self, lanes: u32, all: &Met) {
+        Bits(lanes).for_each(|lane| self.lanes[lane].own = all.clone());
     }
 }
 
@@ -234,7 +255,7 @@ impl Flags {
         warp: &WarpSignals,
     ) {
         let flag = self.words.entry(word).or_default().entry(record.block).or_default();
-        let [near, far] = &warp.lanes[lane].ready;
+        let [near, far] = &warp.lanes[lane].own.ready;
         flag[0].join(near);
         if scope == Scope::Device {
             flag[1].join(far);
