@@ -1,6 +1,5 @@
 //! Blocks: warps, shared memory and the barriers between them.
 
-
 use super::delay::{Memories, StoreBuffer};
 use super::fault::launch::Defect;
 use super::fault::{FaultKind, Trouble};

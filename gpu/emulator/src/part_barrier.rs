@@ -6,7 +6,6 @@
 //! non-exited threads from its warp and marks warps' arrival at barrier"). A warp of which all have exited never
 //! arrives: only barriers for the whole block are let go by that (PTX ISA, "exit").
 
-
 use super::block::{Arrived, Block};
 use super::fault::{FaultKind, Trouble};
 use super::ir::{Barrier, Instruction, SINK};

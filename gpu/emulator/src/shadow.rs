@@ -5,7 +5,7 @@
 //! asks for it. What it finds is asked of the [`DeviceMemory`](super::DeviceMemory) after a launch.
 //!
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `spare`, `tape`,
-//! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `literals`, `conventions`, `plan`, `study` (of a kernel), `journal` (what
+//! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `constants`, `horner`, `literals`, `conventions`, `plan`, `study` (of a kernel), `journal` (what
 //! is kept), then what follows instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`,
 //! `rare`, `follow`, `access`, `elements` (of buffers), and what callers ask, `ask`.
 
@@ -15,12 +15,14 @@ pub(super) mod atomics;
 mod bits;
 mod calls;
 pub(super) mod cells;
+mod constants;
 mod conventions;
 mod decide;
 mod depart;
 mod elements;
 mod floats;
 pub(super) mod follow;
+mod horner;
 pub(super) mod journal;
 mod literals;
 mod marker;

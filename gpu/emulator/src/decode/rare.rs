@@ -178,7 +178,10 @@ impl<'a> Decoder<'_, 'a> {
             ("div", true) => Double::Div,
             ("rcp", true) => Double::Reciprocal,
             ("rcp", false) if self.take("approx") && self.take("ftz") => Double::GrossReciprocal,
-            ("rsqrt", false) if self.take("approx") => Double::ReciprocalRoot,
+            ("rsqrt", false) if self.take("approx") => match self.take("ftz") {
+                true => Double::GrossReciprocalRoot,
+                false => Double::ReciprocalRoot,
+            },
             ("sqrt", true) => Double::Sqrt,
             ("neg", false) => Double::Negate,
             ("abs", false) => Double::Abs,
@@ -190,6 +193,7 @@ impl<'a> Decoder<'_, 'a> {
             Double::Fma => &[B64; 4],
             Double::Reciprocal
             | Double::GrossReciprocal
+            | Double::GrossReciprocalRoot
             | Double::ReciprocalRoot
             | Double::Sqrt
             | Double::Negate

@@ -136,6 +136,8 @@ pub(crate) enum Double {
     Reciprocal,
     /// rcp.approx.ftz.f64.
     GrossReciprocal,
+    /// rsqrt.approx.ftz: of operand and result the upper halves count.
+    GrossReciprocalRoot,
     /// rsqrt.approx.f64.
     ReciprocalRoot,
     Sqrt,

@@ -18,7 +18,8 @@ pub(super) fn evaluate(op: Double, [a, b, c, _]: [u64; 4]) -> u64 {
         Double::Fma => x.mul_add(y, z),
         Double::Div => x / y,
         Double::Reciprocal => 1.0 / x,
-        Double::GrossReciprocal => gross_reciprocal(a),
+        Double::GrossReciprocal => gross(a, |x| 1.0 / x),
+        Double::GrossReciprocalRoot => gross(a, |x| 1.0 / x.sqrt()),
         // PTX gives it up to a bound; here it is within an ulp, and never perturbed.
         Double::ReciprocalRoot => 1.0 / x.sqrt(),
         Double::Sqrt => x.sqrt(),
@@ -31,13 +32,12 @@ pub(super) fn evaluate(op: Double, [a, b, c, _]: [u64; 4]) -> u64 {
     if value.is_nan() { NAN } else { value.to_bits() }
 }
 
-/// Of operand and result the upper 32 bits count (PTX ISA 8.4, "rcp.approx.ftz.f64"): where divisions
-/// and logarithms of f64 begin their iterations. Subnormals are flushed.
-fn gross_reciprocal(a: u64) -> f64 {
+/// Of operand and result the upper 32 bits count (PTX ISA 8.4, "rcp.approx.ftz.f64", "rsqrt.approx.ftz.f64"): where
+/// divisions, roots and logarithms of f64 begin their iterations. Subnormals are flushed.
+fn gross(a: u64, of: fn(f64) -> f64) -> f64 {
     let upper = |bits: u64| f64::from_bits(bits & !0xffff_ffff);
     let flushed = |x: f64| if x.is_subnormal() { 0.0_f64.copysign(x) } else { x };
-    let reciprocal = 1.0 / flushed(upper(a));
-    flushed(upper(reciprocal.to_bits()))
+    flushed(upper(of(flushed(upper(a))).to_bits()))
 }
 
 /// The other operand if one is not a number; -0 is less than +0.

@@ -1,7 +1,7 @@
 //! What is kept of all launches on a memory: the tape, where shadows were lost, and which decisions
 //! rounding leaves open.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use pulp::Arch;
 
@@ -121,6 +121,8 @@ pub(crate) struct Journal {
     pub(super) registers: u16,
     pub(super) lost: HashMap<(u32, Loss), u64>,
     pub(super) decided: BTreeMap<u32, Decided>,
+    /// Its f64 literals that do not stand for themselves.
+    pub(super) doubles: HashSet<u64>,
     /// Functions that were followed as polynomials.
     pub(super) polynomials: BTreeSet<&'static str>,
     /// The instruction being executed.
@@ -150,6 +152,7 @@ impl Journal {
             registers: 0,
             lost: HashMap::new(),
             decided: BTreeMap::new(),
+            doubles: HashSet::new(),
             polynomials: BTreeSet::new(),
             pc: 0,
             words: [[0; LANES]; 4],
@@ -206,6 +209,7 @@ impl Journal {
         self.departures = self.conventions.of(kernel);
         let study = Study::of(kernel);
         self.polynomials.extend(&study.polynomials);
+        self.doubles.clone_from(&study.doubles);
         self.wholes.clone_from(&study.wholes);
         self.plans.clone_from(&study.plans);
         if !self.departures.is_empty() {

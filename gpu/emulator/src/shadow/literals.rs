@@ -11,15 +11,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::ir::{
-    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Kernel, Op, Place, Slot, WordUnary,
-};
+use super::super::ir::{Arithmetic, File, FloatBinary, FloatToInteger, Kernel, Op, Slot};
+use super::constants::{constant, half_unit, moved};
+use super::horner::{Chain, chains};
 use super::marker::Marker;
 use super::number::{Shadow, up};
 use super::polynomials::{POLYNOMIALS, Polynomial};
-
-/// Significant bits of a number that stands for itself.
-const SHORT: u32 = 12;
 
 /// The low part of a constant is at most this part of the high one.
 const LOW: f32 = 1.0 / 4_194_304.0;
@@ -27,14 +24,18 @@ const LOW: f32 = 1.0 / 4_194_304.0;
 /// A literal of each constant of the kernel's words.
 pub(super) fn literals(kernel: &Kernel) -> Vec<Shadow> {
     let high = high_parts(kernel);
-    let polynomials: Vec<&Polynomial> = polynomials(kernel).collect();
+    let known: Vec<&Polynomial> = polynomials(kernel).collect();
+    let others = others(kernel);
     let literal = |&bits: &u32| {
         let shadow = Shadow::single(bits);
         if high.contains(&bits) {
             return shadow;
         }
-        let own = polynomials.iter().filter(|polynomial| polynomial.literals.contains(&bits));
-        let c = own.fold(up(half_unit(bits)), |c, polynomial| c.max(polynomial.uncertainty));
+        let known = known.iter().map(|known| (known.literals, known.uncertainty));
+        let others = others.iter().map(|other| (&other.literals[..], other.uncertainty));
+        let others = others.filter(|_| half_unit(bits) > 0.0);
+        let own = known.chain(others).filter(|(literals, _)| literals.contains(&bits));
+        let c = own.fold(up(half_unit(bits)), |c, (_, uncertainty)| c.max(uncertainty));
         Shadow { c, ..shadow }
     };
     kernel.word_constants.iter().map(literal).collect()
@@ -48,7 +49,24 @@ fn is_marked(kernel: &Kernel) -> bool {
 /// The functions that are followed as polynomials.
 pub(super) fn followed(kernel: &Kernel) -> impl Iterator<Item = &'static str> {
     let marked = is_marked(kernel);
-    polynomials(kernel).filter(move |_| !marked).map(|polynomial| polynomial.function)
+    let other = (!others(kernel).is_empty()).then_some(OTHER);
+    let known = polynomials(kernel).map(|polynomial| polynomial.function);
+    known.chain(other).filter(move |_| !marked)
+}
+
+/// What polynomials are called that are not known.
+const OTHER: &str = "a function that is not known";
+
+/// The polynomials of which no function is known: fewer than three in five of their literals are a known one's.
+fn others(kernel: &Kernel) -> Vec<Chain> {
+    let known: HashSet<u32> =
+        polynomials(kernel).flat_map(|known| known.literals).copied().collect();
+    let mut all = chains(kernel);
+    all.retain(|chain| {
+        let theirs = chain.literals.iter().filter(|&bits| known.contains(bits)).count();
+        5 * theirs < 3 * chain.literals.len()
+    });
+    all
 }
 
 /// The polynomials in a kernel that stand for functions: of whose literals it has three in five. A compiler
@@ -129,18 +147,6 @@ fn set<T>(of: &mut HashMap<Slot, T>, slot: Slot, value: Option<T>) {
     }
 }
 
-/// Half a unit in the last place, or 0 for a number that stands for itself.
-fn half_unit(bits: u32) -> f64 {
-    let value = f32::from_bits(bits);
-    let fraction = bits & 0x7f_ffff;
-    let significant = if fraction == 0 { 1 } else { 24 - fraction.trailing_zeros() };
-    let whole = value.abs() < 16_777_216.0 && value.fract() == 0.0;
-    if !value.is_finite() || significant <= SHORT || whole {
-        return 0.0;
-    }
-    0.5 * f64::from(value.abs().next_up() - value.abs())
-}
-
 /// Literals that have a low part.
 fn high_parts(kernel: &Kernel) -> Vec<u32> {
     let moved = moved(kernel);
@@ -169,34 +175,6 @@ fn high_parts(kernel: &Kernel) -> Vec<u32> {
         move |&high: &u32| all.iter().any(|&low| low_of(high, low))
     };
     by.values().flat_map(|all| all.iter().copied().filter(has_low(all))).collect()
-}
-
-/// The constant that a slot is, or that a register holds which only a move of one writes.
-fn constant(kernel: &Kernel, moved: &HashMap<Slot, Option<u32>>, slot: Slot) -> Option<u32> {
-    literal(kernel, slot).or_else(|| moved.get(&slot).copied().flatten())
-}
-
-fn literal(kernel: &Kernel, slot: Slot) -> Option<u32> {
-    let bits = kernel.constant(Place { file: File::Word, slot })?;
-    u32::try_from(bits).ok()
-}
-
-/// Registers that only one instruction writes, a move of a constant.
-fn moved(kernel: &Kernel) -> HashMap<Slot, Option<u32>> {
-    let mut all = HashMap::new();
-    for instruction in &kernel.code {
-        let value = match instruction.op {
-            Op::Arithmetic(
-                Arithmetic::FloatUnary(FloatUnary::Move, _, _, a)
-                | Arithmetic::WordUnary(WordUnary::Move, _, a),
-            ) => literal(kernel, a),
-            _ => None,
-        };
-        for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
-            all.entry(place.slot).and_modify(|known| *known = None).or_insert(value);
-        }
-    }
-    all
 }
 
 #[cfg(test)]

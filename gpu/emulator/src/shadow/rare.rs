@@ -324,6 +324,7 @@ impl Lane<'_> {
             Double::Div => (Function::Quotient, DOUBLE, 2),
             Double::Reciprocal => (Function::Reciprocal, DOUBLE, 1),
             Double::GrossReciprocal => (Function::Reciprocal, gross, 1),
+            Double::GrossReciprocalRoot => (Function::ReciprocalRoot, gross, 1),
             Double::ReciprocalRoot => (Function::ReciprocalRoot, near, 1),
             Double::Sqrt => (Function::Root, DOUBLE, 1),
             Double::Negate => (Function::Negate, exact, 1),

@@ -1,8 +1,10 @@
 //! What is known of a kernel before it runs, found once for all launches of it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::ir::Kernel;
+use super::constants::doubles;
 use super::literals::{Whole, followed, literals, wholes};
 use super::number::Shadow;
 use super::plan::Plan;
@@ -14,6 +16,8 @@ pub(super) struct Study {
     pub(super) wholes: Vec<Whole>,
     /// What each constant of the kernel's words stands for.
     pub(super) literals: Vec<Shadow>,
+    /// Its f64 literals that do not stand for themselves.
+    pub(super) doubles: HashSet<u64>,
     /// Functions that are followed as polynomials.
     pub(super) polynomials: Vec<&'static str>,
 }
@@ -24,6 +28,7 @@ impl Study {
             plans: Plan::all(kernel),
             wholes: wholes(kernel),
             literals: literals(kernel),
+            doubles: doubles(kernel),
             polynomials: followed(kernel).collect(),
         })
     }

@@ -4,7 +4,7 @@ use super::super::ir::{B64Unary, IntegerBinary};
 use super::bits::Integers;
 use super::floats::{Number, number};
 use super::journal::{Journal, Loss};
-use super::number::{Count, Part, Shadow, Source, UNIT, Whole, Wide, Word};
+use super::number::{Count, Part, Shadow, Source, UNIT, Whole, Wide, Word, up};
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::tape::Flags;
@@ -21,6 +21,9 @@ pub(super) const DOUBLE: Accuracy = Accuracy {
     correct: false,
     flush: false,
 };
+
+/// How far an f64 literal may be from what it stands for, of its size.
+const LITERAL: f64 = 1.0 / 8_796_093_022_208.0;
 
 const MANTISSA: u64 = (1 << 52) - 1;
 
@@ -129,6 +132,10 @@ impl Journal {
     pub(super) fn double(&mut self, wide: Wide, bits: u64) -> Shadow {
         let value = f64::from_bits(bits);
         match wide {
+            // Rounded, or of a polynomial in place of a function, whose derivative is not as near as its value.
+            Wide::None if self.doubles.contains(&bits) => {
+                Shadow { c: up(value.abs() * LITERAL), ..Shadow::exact(value) }
+            }
             Wide::None => Shadow::exact(value),
             Wide::Double(shadow) => shadow,
             Wide::Refers(source) => match power_of_two(source.bits, bits) {

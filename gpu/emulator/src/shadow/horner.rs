@@ -1,0 +1,115 @@
+//! Polynomials that stand for functions of which no table says so: as a compiler of another version has them, or
+//! rarer functions.
+//!
+//! A minimax polynomial is near to its function and its derivative near to the function's, but not as near as the
+//! literals say. A chain of multiply-adds by one register, whose addends are literals (Horner's rule), with four
+//! coefficients or more of which three are not numbers that stand for themselves, may be one. Its
+//! coefficients are taken to be uncertain by [`UNCERTAINTY`] of the largest of them, as those of known polynomials are
+//! ([`polynomials`](super::polynomials)). Who wrote such a chain on purpose is judged less sharply by that, and no
+//! less rightly.
+
+use std::collections::HashMap;
+
+use super::super::ir::{Arithmetic, File, FloatBinary, Kernel, Op, Slot};
+use super::constants::{constant, half_unit, moved};
+
+/// How far a coefficient may be from one of an exact function, of the largest coefficient: the largest that a known
+/// polynomial needs is 1.2e-5.
+const UNCERTAINTY: f32 = 1.2e-5;
+
+/// Coefficients of a polynomial, at least.
+const COEFFICIENTS: usize = 4;
+
+/// Of these, those that are rounded, at least.
+const ROUNDED: usize = 3;
+
+/// A polynomial: its literals, and by how much each of those that are rounded is uncertain.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Chain {
+    pub(super) literals: Vec<u32>,
+    pub(super) uncertainty: f32,
+}
+
+/// What a register holds.
+#[derive(Clone, Debug)]
+enum Held {
+    /// One of these literals.
+    Literals(Vec<u32>),
+    /// A polynomial by a register so far: how many coefficients, and their literals.
+    Partial { by: Slot, count: usize, literals: Vec<u32> },
+    /// Such a polynomial times the register.
+    Product { by: Slot, count: usize, literals: Vec<u32> },
+}
+
+/// All in a kernel, but for parts of longer ones.
+pub(super) fn chains(kernel: &Kernel) -> Vec<Chain> {
+    let moved = moved(kernel);
+    let mut held: HashMap<Slot, Held> = HashMap::new();
+    // By the register that they end in: a longer one takes the place of the one it continues.
+    let mut all: Vec<(usize, Vec<u32>)> = Vec::new();
+    for instruction in &kernel.code {
+        let literals = |slot: Slot| match (constant(kernel, &moved, slot), held.get(&slot)) {
+            (Some(bits), _) => Some(vec![bits]),
+            (None, Some(Held::Literals(all))) => Some(all.clone()),
+            (None, _) => None,
+        };
+        // A polynomial that goes on, or a first coefficient, with the register that multiplies it.
+        let begun = |slot: Slot, by: Slot| match held.get(&slot) {
+            Some(Held::Partial { by: of, count, literals }) if *of == by => {
+                Some((*count, literals.clone()))
+            }
+            _ => literals(slot).map(|literals| (1, literals)),
+        };
+        let either = |a: Slot, b: Slot| {
+            let one = begun(a, b).map(|begun| (b, begun));
+            one.or_else(|| begun(b, a).map(|begun| (a, begun)))
+        };
+        let now = match instruction.op {
+            Op::Arithmetic(Arithmetic::Fma(_, _, _, a, b, c)) => {
+                either(a, b).zip(literals(c)).map(|((by, (count, so_far)), more)| Held::Partial {
+                    by,
+                    count: count + 1,
+                    literals: [so_far, more].concat(),
+                })
+            }
+            Op::Arithmetic(Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b)) => {
+                either(a, b).map(|(by, (count, literals))| Held::Product { by, count, literals })
+            }
+            Op::Arithmetic(Arithmetic::FloatBinary(FloatBinary::Add, _, _, a, b)) => {
+                let sum = |a: Slot, b: Slot| match (held.get(&a), literals(b)) {
+                    (Some(Held::Product { by, count, literals }), Some(more)) => {
+                        let literals = [&literals[..], &more].concat();
+                        Some(Held::Partial { by: *by, count: count + 1, literals })
+                    }
+                    _ => None,
+                };
+                sum(a, b).or_else(|| sum(b, a))
+            }
+            Op::Arithmetic(Arithmetic::SelectWord { a, b, .. }) => literals(a)
+                .zip(literals(b))
+                .map(|(one, other)| Held::Literals([one, other].concat())),
+            _ => None,
+        };
+        if let Some(Held::Partial { count, literals, .. }) = &now
+            && *count >= COEFFICIENTS
+        {
+            all.retain(|(_, shorter)| !literals.starts_with(shorter));
+            all.push((*count, literals.clone()));
+        }
+        for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
+            match &now {
+                Some(now) => drop(held.insert(place.slot, now.clone())),
+                None => drop(held.remove(&place.slot)),
+            }
+        }
+    }
+    all.into_iter().filter_map(|(_, literals)| chain(literals)).collect()
+}
+
+/// The polynomial of these literals, if enough of them are rounded.
+fn chain(literals: Vec<u32>) -> Option<Chain> {
+    let rounded = literals.iter().filter(|&&bits| half_unit(bits) > 0.0).count();
+    let size = |&bits: &u32| f32::from_bits(bits).abs();
+    let largest = literals.iter().map(size).filter(|size| size.is_finite()).fold(0.0, f32::max);
+    (rounded >= ROUNDED).then_some(Chain { literals, uncertainty: UNCERTAINTY * largest })
+}
