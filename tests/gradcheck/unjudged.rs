@@ -129,3 +129,33 @@ fn whole_numbers_are_counted_apart() {
                  others by their mathematics\n";
     assert!(said.out.starts_with(first), "{said:?}");
 }
+
+/// Where the derivative is a number, a gradient that is infinite or no number at all is wrong; of a forward kernel that
+/// gives no number nobody knows a derivative.
+#[test]
+fn a_gradient_that_is_no_number_is_a_finding() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let right = "add.f32 %f2, %f1, 0f00000000;";
+    assert_eq!(judged(here, right).code, Some(0), "with numbers it agrees");
+    fs::copy(here.join("copy.ptx"), here.join("right.ptx")).expect("copied");
+    for (bits, is) in [("7FC00000", "NaN"), ("7F800000", "inf"), ("FF800000", "-inf")] {
+        let none = format!("mov.f32 %f2, 0f{bits};");
+        let manifest = copies(here, right);
+        let ptx = here.join("copy.ptx");
+        change(&ptx, &ptx, &[["mov.f32 %f2, %f1;", &none]]);
+        for words in [
+            &["gradcheck"][..],
+            // All arrays of both, the gradient among them.
+            &["compare", "right.ptx", "copy.ptx"],
+        ] {
+            let said = say(here, &[words, &["--manifest", &manifest, "--cases", "3"]].concat());
+            assert_eq!(said.code, Some(1), "{is}: {said:?}");
+            assert!(said.out.contains(&format!("v_x[0] is {is} in f32, ")), "{is}: {said:?}");
+        }
+        let said = judged(here, &none);
+        let expected = if is == "NaN" { Some(2) } else { Some(1) };
+        assert_eq!(said.code, expected, "a constant has no derivative: {is}: {said:?}");
+        assert_eq!(said.out.contains("no exact number in 1 element of y"), is == "NaN", "{said:?}");
+    }
+}

@@ -89,44 +89,39 @@ impl Clock {
     }
 }
 
-/// What threads that have met know together.
+/// What threads that have met know together. Fences are in one order ("Fence-SC"): where all fence, meet and one of
+/// them writes a flag, and others see it, meet and fence, the second fences come after the first, or the flag
+/// would not have been seen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Met {
     /// What happened before what they do now.
     before: Arc<Clock>,
     /// What their latest fences for the block and their latest for the device have made ready to be signalled.
-    /// Fences are in one order ("Fence-SC"): a thread that acquires has its fence behind those of all who fenced
-    /// before a barrier and let one of them write the flag after it, or it would not have seen the flag.
     ready: [Arc<Clock>; 2],
+    /// What they have seen signalled by their block and by others, and will know after a fence.
+    seen: [Arc<Clock>; 2],
 }
 
 impl Met {
     pub(super) fn join(&mut self, other: &Self) {
-        let own = [&mut self.before].into_iter().chain(&mut self.ready);
-        let others = [&other.before].into_iter().chain(&other.ready);
+        let own = [&mut self.before].into_iter().chain(&mut self.ready).chain(&mut self.seen);
+        let others = [&other.before].into_iter().chain(&other.ready).chain(&other.seen);
         for (own, other) in own.zip(others).filter(|(own, other)| !Arc::ptr_eq(own, other)) {
             Arc::make_mut(own).join(other);
         }
     }
 }
 
-/// What a thread has heard and can tell. Threads that have met share what all of them know.
-#[derive(Clone, Debug, Default)]
-struct Signals {
-    own: Met,
-    /// What it has seen signalled by its block and by others, and will know after a fence.
-    seen: [Clock; 2],
-}
-
 /// The signals of the threads of a warp.
 #[derive(Clone, Debug)]
 pub(super) struct WarpSignals {
-    lanes: [Signals; LANES],
+    /// What a thread has heard and can tell.
+    lanes: [Met; LANES],
 }
 
 impl WarpSignals {
     pub(super) fn new() -> Box<Self> {
-        Box::new(Self { lanes: std::array::from_fn(|_| Signals::default()) })
+        Box::new(Self { lanes: std::array::from_fn(|_| Met::default()) })
     }
 
     /// Says of one lane after another whose access of a record happened before what it does now. Lanes that have
@@ -134,7 +129,7 @@ impl WarpSignals {
     pub(super) fn tellers(&self, record: &Record) -> impl FnMut(usize) -> u32 {
         let mut last: Option<(&Arc<Clock>, u32)> = None;
         move |lane| {
-            let before = &self.lanes[lane].own.before;
+            let before = &self.lanes[lane].before;
             match last {
                 Some((same, told)) if Arc::ptr_eq(same, before) => told,
                 Some(_) | None => last.insert((before, before.told(record))).1,
@@ -157,14 +152,14 @@ impl WarpSignals {
     ) {
         let signals = &mut self.lanes[lane];
         let [near, far] = &signals.seen;
-        let before = Arc::make_mut(&mut signals.own.before);
+        let before = Arc::make_mut(&mut signals.before);
         before.join(near);
         if scope == Scope::Device {
             before.join(far);
         }
         let mut ready = before.clone();
         ready.join(&Clock::of(place, own));
-        let [near, far] = &mut signals.own.ready;
+        let [near, far] = &mut signals.ready;
         *near = Arc::new(ready);
         if scope == Scope::Device {
             *far = Arc::clone(near);
@@ -194,10 +189,12 @@ impl WarpSignals {
         let mut last: Option<&Met> = None;
         let alike = |one: &Met, other: &Met| {
             Arc::ptr_eq(&one.before, &other.before)
-                && one.ready.iter().zip(&other.ready).all(|(one, other)| Arc::ptr_eq(one, other))
+                && (one.ready.iter().chain(&one.seen))
+                    .zip(other.ready.iter().chain(&other.seen))
+                    .all(|(one, other)| Arc::ptr_eq(one, other))
         };
         Bits(lanes).filter_map(move |lane| {
-            let own = &self.lanes[lane].own;
+            let own = &self.lanes[lane];
             let earlier = last.replace(own);
             earlier.is_none_or(|earlier| !alike(earlier, own)).then_some(own)
         })
@@ -205,7 +202,7 @@ impl WarpSignals {
 
     /// Tells `lanes`, which have met, what all of them know.
     pub(super) fn tell(&mut self, lanes: u32, all: &Met) {
-        Bits(lanes).for_each(|lane| self.lanes[lane].own = all.clone());
+        Bits(lanes).for_each(|lane| self.lanes[lane] = all.clone());
     }
 }
 
@@ -238,9 +235,9 @@ impl Flags {
         for (&block, released) in flag {
             let [near, far] = &mut warp.lanes[lane].seen;
             if block == record.block {
-                near.join(&released[0]);
+                Arc::make_mut(near).join(&released[0]);
             } else if scope == Scope::Device {
-                far.join(&released[1]);
+                Arc::make_mut(far).join(&released[1]);
             }
         }
     }
@@ -255,7 +252,7 @@ impl Flags {
         warp: &WarpSignals,
     ) {
         let flag = self.words.entry(word).or_default().entry(record.block).or_default();
-        let [near, far] = &warp.lanes[lane].own.ready;
+        let [near, far] = &warp.lanes[lane].ready;
         flag[0].join(near);
         if scope == Scope::Device {
             flag[1].join(far);

@@ -7,7 +7,7 @@ use splatcheck_judge::attribution::{Element, Parts};
 
 use super::draw::Case;
 use super::dtype::{Dtype, Values};
-use super::judge::{Checked, Judged, TAPE, compared, on_tape, ran, results, told};
+use super::judge::{Checked, Judged, TAPE, compared, on_tape, overflows, ran, results, told};
 use super::launch::Arrays;
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
@@ -101,8 +101,10 @@ impl<'a> Reference<'a> {
                     let exact = other.memory.exact(other.buffers[name]);
                     let wanted = one.memory.exact(one.buffers[name]);
                     let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
-                    let found = floats::numbers_of(float, &found);
-                    compared(name, name, &found, &exact, wanted, checked.open)
+                    let [expected, found] =
+                        [&expected, &found].map(|bytes| floats::numbers_of(float, bytes));
+                    let finite = |at: usize| expected[at].is_finite() && !overflows(float);
+                    compared(name, name, (&found, &finite), &exact, wanted, checked.open)
                 }
                 Dtype::Whole(whole) => {
                     equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
-    Decided, DeviceMemory, Exact, Gradient, Loss, Schedule, Seed, Shadowing, Touched,
+    Decided, DeviceMemory, Exact, FloatType, Gradient, Loss, Schedule, Seed, Shadowing, Touched,
 };
 
 use splatcheck_judge::attribution::{Element, Explained, Parts, WrongArray, explain};
@@ -140,7 +140,9 @@ impl Checked {
 
     /// A gradient that was judged, and what its wrong elements may lack if nothing says it yet.
     pub(super) fn add(&mut self, judged: Judged, parts: &dyn Fn(usize) -> Parts) {
-        if self.explained.is_none() && !judged.wrong.is_empty() {
+        // What is infinite or no number is no sum of parts.
+        let finite = judged.wrong.iter().all(|element| element.found.is_finite());
+        if self.explained.is_none() && !judged.wrong.is_empty() && finite {
             self.explained = explain(&judged.wrong_array(), parts);
         }
         self.arrays.push(judged);
@@ -219,9 +221,12 @@ fn checked(
     schedule: &Schedule,
 ) -> Result<Checked, Stopped> {
     let (mut arrays, gradient) = swept(manifest, program, case, schedule)?;
-    // A kernel that adds to what nobody wrote has right derivatives and no output.
+    let mut outputs_are_finite = true;
     for (of, _) in manifest.given() {
+        // A kernel that adds to what nobody wrote has right derivatives and no output.
         arrays.bytes_of(of).map_err(Stopped::Fault)?;
+        let exact = arrays.memory.exact(arrays.buffers[of]);
+        outputs_are_finite &= exact.iter().all(|exact| exact.value.is_finite());
     }
     // What forward and backward share keeps its exact values: the backward pass goes on from them.
     arrays.count();
@@ -244,9 +249,11 @@ fn checked(
         let floats = arrays.floats(name, manifest.gradient_type(of)).map_err(Stopped::Fault)?;
         let exact = arrays.memory.exact(arrays.buffers[name]);
         let expected = derivatives.iter().map(|d| (d.value, d.uncertainty + doubt));
-        let mut judged = compared(name, of, &floats, &exact, expected, checked.open);
+        let dtype = manifest.gradient_type(of);
+        let finite = |_| outputs_are_finite && !overflows(dtype);
+        let mut judged = compared(name, of, (&floats, &finite), &exact, expected, checked.open);
         judged.shape.clone_from(&case.arrays[of].shape);
-        judged.dtype = Dtype::Float(manifest.gradient_type(of));
+        judged.dtype = Dtype::Float(dtype);
         checked.add(judged, &|element| {
             let memory = &arrays.memory;
             let uses = memory.contributions(&gradient, buffer, element).unwrap_or_default();
@@ -270,23 +277,40 @@ pub(super) fn internal(error: &dyn std::error::Error) -> Stopped {
     ProgramError::Launch { kernel: "the forward pass".to_owned(), why: error.to_string() }.into()
 }
 
-/// Compares the exact values of an array with what they must be.
+/// Whether partial sums of a type may overflow though the sum does not.
+pub(super) fn overflows(float: FloatType) -> bool {
+    match float {
+        FloatType::F16 => true,
+        FloatType::F32 | FloatType::Bf16 => false,
+    }
+}
+
+/// Compares the exact values of an array with what they must be. `must_be_finite`: whether an element that is infinite
+/// or no number is wrong where it must be a finite one; an overflow on the way may have no better result.
 pub(super) fn compared(
     name: &str,
     of: &str,
-    floats: &[f32],
+    (floats, must_be_finite): (&[f32], &dyn Fn(usize) -> bool),
     exact: &[Exact],
     expected: impl Iterator<Item = (f64, f64)>,
     open: [u64; 2],
 ) -> Judged {
     let mut judged = Judged { name: name.to_owned(), of: of.to_owned(), ..Judged::default() };
     for ((index, exact), (expected, doubt)) in exact.iter().enumerate().zip(expected) {
-        let uncertainty = exact.uncertainty + doubt;
+        let (uncertainty, float) = (exact.uncertainty + doubt, floats[index]);
+        let known = expected.abs() + doubt < f64::from(f32::MAX);
+        if known && !float.is_finite() && must_be_finite(index) {
+            let found = f64::from(float);
+            judged.compared += 1;
+            judged.worst = f64::INFINITY;
+            judged.wrong.push(Element { index, found, expected, uncertainty: doubt, float });
+            continue;
+        }
         if !uncertainty.is_finite() || !expected.is_finite() || !exact.value.is_finite() {
             judged.unknown += 1;
             continue;
         }
-        let (found, float) = (exact.value, floats[index]);
+        let found = exact.value;
         let distance = (found - expected).abs();
         // A lane that an open comparison sent past an addition says nothing of what it left out. It is taken for
         // no more than what rounding may do to the sum; where nothing was added at all, that is not known.
@@ -400,7 +424,7 @@ fn measured(
         };
         let exact = arrays.memory.exact(arrays.buffers[name]);
         let own = exact.iter().map(|exact| (exact.value, exact.uncertainty));
-        let mut judged = compared(name, name, &floats, &exact, own, [0; 2]);
+        let mut judged = compared(name, name, (&floats, &|_| false), &exact, own, [0; 2]);
         (judged.shape, judged.dtype) = (shape, dtype);
         checked.arrays.push(judged);
     }

@@ -88,6 +88,6 @@ fn judged(
     open: [u64; 2],
 ) -> Judged {
     let floats: Vec<f32> = words.iter().copied().map(f32::from_bits).collect();
-    let judged = compared(gradient.name, of, &floats, found, expected, open);
+    let judged = compared(gradient.name, of, (&floats, &|_| false), found, expected, open);
     Judged { shape: gradient.shape.clone(), ..judged }
 }

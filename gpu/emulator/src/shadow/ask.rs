@@ -279,7 +279,9 @@ impl DeviceMemory {
             for (at, &derivative) in seed.gradient.iter().enumerate() {
                 let (shadow, factor) = segment.factored(at);
                 nodes.push((shadow.n, derivative * factor));
-                if derivative != 0.0 && shadow.n == UNRECORDED && shadow.c == f32::INFINITY {
+                // What is no number has no derivative, whatever it came from.
+                let lost = shadow.n == UNRECORDED && shadow.c == f32::INFINITY;
+                if derivative != 0.0 && (lost || shadow.x.is_nan()) {
                     unknown.push((seed.output, at));
                 }
             }

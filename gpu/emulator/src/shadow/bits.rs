@@ -115,8 +115,14 @@ impl Journal {
             return Word::None;
         }
         let all: Vec<&Operand> = operands.iter().filter(|o| relevant(o)).collect();
-        if let [(Word::Part(part), _)] = all[..] {
-            return Word::Part(*part);
+        // The upper word of an f64, of which sign and exponent may have been changed by a number that is another's.
+        let keeps = |bits: u32| all.len() == 1 || (bits ^ result) & 0xf_ffff == 0;
+        let part = all.iter().find_map(|(word, bits)| match word {
+            Word::Part(part) if keeps(*bits) => Some(*part),
+            _ => None,
+        });
+        if let Some(part) = part {
+            return Word::Part(part);
         }
         let sources: Vec<Source<u32>> = all.into_iter().filter_map(reference).collect();
         let alike = |source: &&Source<u32>| (source.bits ^ result) & MANTISSA == 0;
@@ -210,6 +216,10 @@ impl Journal {
             Word::None => Shadow::single(bits),
             Word::Float(shadow) => shadow,
             Word::Halves([_, Some(high)]) if is_bfloat(bits, &high) => high,
+            // A float that was rounded to a whole number: that number.
+            Word::Count(count) if is_within(&count, f64::from(f32::from_bits(bits))) => {
+                Shadow::single(bits)
+            }
             Word::Refers(source) => match power_of_two(source.bits, bits) {
                 Some(1.0) => source.shadow,
                 Some(factor) => self.scaled(&source.shadow, factor),
@@ -332,6 +342,11 @@ fn halves(op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
         }
         _ => None,
     }
+}
+
+/// Whether a whole number may be what a number of units was rounded to.
+pub(super) fn is_within(count: &Count, whole: f64) -> bool {
+    whole.fract() == 0.0 && (whole - count.shadow.x).abs() <= f64::from(count.shadow.r)
 }
 
 /// Whether the upper half of these bits is this bf16: with zeros below it is that number as an f32.

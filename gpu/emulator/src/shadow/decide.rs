@@ -118,7 +118,15 @@ impl Journal {
             let [first, second] = [0, 1].map(|k| operands[k].get(lane));
             let open = beside.open >> lane & 1 == 1;
             let result = r.words.get(d)[lane];
-            let word = if f32::from_bits(result).is_nan() {
+            let counted = [(a, 0), (b, 1)].into_iter().find_map(|(slot, k)| {
+                match self.word(beside, slot, lane) {
+                    word @ Word::Count(_) if self.words[k][lane] == result => Some(word),
+                    _ => None,
+                }
+            });
+            let word = if let Some(counted) = counted {
+                counted
+            } else if f32::from_bits(result).is_nan() {
                 self.restart(&[first, second], f64::NAN, result)
             } else {
                 Word::Float(self.chosen((values, greatest, flush), [first, second], open))
@@ -191,13 +199,30 @@ impl Journal {
         rounding: Rounding,
         result: f64,
     ) -> Option<Count> {
-        let is_cell = match self.whole_number() {
+        if self.is_cell(&a) {
+            self.round(beside, lane, &a, rounding);
+            return None;
+        }
+        self.units((lane, a), rounding, result)
+    }
+
+    /// Whether a float that becomes a whole number says a cell.
+    fn is_cell(&self, a: &Shadow) -> bool {
+        match self.whole_number() {
             Whole::Units => false,
             Whole::Cell => true,
             Whole::BySize => a.x.abs() < FIXED_POINT,
-        };
-        if is_cell {
-            self.round(beside, lane, &a, rounding);
+        }
+    }
+
+    /// The number of units that a float becomes; `None` of a cell, and where its bits say all.
+    pub(super) fn units(
+        &mut self,
+        (_, a): (usize, Shadow),
+        rounding: Rounding,
+        result: f64,
+    ) -> Option<Count> {
+        if self.is_cell(&a) {
             return None;
         }
         let rounded = match rounding {

@@ -13,8 +13,9 @@ use super::super::ir::{
 };
 use super::super::lanes::{Active, Bits};
 use super::super::registers::Registers;
-use super::bits::Integers;
+use super::bits::{Integers, is_within};
 use super::journal::Journal;
+use super::literals::Whole;
 use super::number::{Shadow, Source, Wide, Word, depends, up};
 use super::plan::Keep;
 use super::registers::Beside;
@@ -128,7 +129,9 @@ impl Journal {
         match *op {
             Arithmetic::FloatUnary(op, _, d, a) => match op {
                 FloatUnary::Move => self.moved(beside, on, [d, a]),
-                FloatUnary::Round(rounding) => self.rounded_whole(beside, on, [d, a], rounding),
+                FloatUnary::Round(rounding) => {
+                    self.rounded_whole(beside, r, on, ([d, a], rounding))
+                }
                 FloatUnary::Negate
                 | FloatUnary::Abs
                 | FloatUnary::Reciprocal
@@ -199,16 +202,22 @@ impl Journal {
     fn rounded_whole(
         &mut self,
         beside: &mut Beside,
+        r: &Registers,
         on: u32,
-        [d, a]: [Slot; 2],
-        rounding: Rounding,
+        ([d, a], rounding): ([Slot; 2], Rounding),
     ) {
         self.settle(beside, (a, 0), on);
+        let units = self.whole_number() == Whole::Units;
         for lane in Bits(on) {
             let shadow = self.float(self.word(beside, a, lane), self.words[0][lane]);
-            self.round(beside, lane, &shadow, rounding);
+            // Where the kernel does not say that they are units, it may be a cell.
+            if !units {
+                self.round(beside, lane, &shadow, rounding);
+            }
+            let result = f64::from(f32::from_bits(r.words.get(d)[lane]));
+            let count = self.units((lane, shadow), rounding, result);
+            beside.set_word(d, lane, count.map_or(Word::None, Word::Count));
         }
-        beside.clear(d, on);
     }
 
     /// Moves: the shadow follows the word.
@@ -279,14 +288,21 @@ impl Journal {
     ) {
         self.settle(beside, (op.a, 0), on);
         for lane in Bits(on) {
-            let a = self.float(self.word(beside, op.a, lane), self.words[0][lane]);
+            let word = self.word(beside, op.a, lane);
             let result = match (op.b64, op.signed) {
                 (true, true) => r.b64.get(op.d)[lane].cast_signed() as f64,
                 (true, false) => r.b64.get(op.d)[lane] as f64,
                 (false, true) => f64::from(r.words.get(op.d)[lane].cast_signed()),
                 (false, false) => f64::from(r.words.get(op.d)[lane]),
             };
-            let count = self.whole(beside, (lane, a), op.rounding, result);
+            let count = match word {
+                // It was rounded to a whole number already.
+                Word::Count(count) if is_within(&count, result) => Some(count),
+                word => {
+                    let a = self.float(word, self.words[0][lane]);
+                    self.whole(beside, (lane, a), op.rounding, result)
+                }
+            };
             if op.b64 {
                 beside.set_wide(op.d, lane, count.map_or(Wide::None, Wide::Count));
             } else {

@@ -4,14 +4,16 @@
 //! last place, but for:
 //! - short dyadic numbers (at most 12 significant bits) and whole numbers, which stand for themselves;
 //! - the high part of a constant whose low part is another literal, at most 2^-22 of it, that multiplies
-//!   the same register: the two are exact together (log2 e in expf, pi/2 in sinf, after Cody and Waite,
+//!   the same register and is added to the product: the two are exact together (log2 e in expf, pi/2 in sinf, after Cody and Waite,
 //!   "Software Manual for the Elementary Functions");
 //! - coefficients of a polynomial that stands for a function of CUDA's library: nobody rounded them, and
 //!   they are uncertain by as much as covers the function's value and derivative.
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::ir::{Arithmetic, File, FloatBinary, FloatToInteger, Kernel, Op, Slot};
+use super::super::ir::{
+    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Kernel, Op, Slot,
+};
 use super::constants::{constant, half_unit, moved};
 use super::horner::{Chain, chains};
 use super::marker::Marker;
@@ -111,6 +113,13 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
             Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b) => {
                 product = is_scale(a) || is_scale(b);
             }
+            Arithmetic::FloatUnary(FloatUnary::Round(_), _, _, a) => {
+                product = products.contains(&a);
+                if product {
+                    all[at] = Whole::Units;
+                }
+                float = Some((at, a));
+            }
             Arithmetic::FloatToInteger(FloatToInteger { a, .. }) => {
                 if products.contains(&a) {
                     all[at] = Whole::Units;
@@ -147,34 +156,38 @@ fn set<T>(of: &mut HashMap<Slot, T>, slot: Slot, value: Option<T>) {
     }
 }
 
-/// Literals that have a low part.
+/// Literals that have a low part: the one product is the addend of the other's.
 fn high_parts(kernel: &Kernel) -> Vec<u32> {
     let moved = moved(kernel);
-    // The literals that multiply each register.
-    let mut by: HashMap<Slot, Vec<u32>> = HashMap::new();
-    for instruction in &kernel.code {
-        let factors = match instruction.op {
-            Op::Arithmetic(
-                Arithmetic::Fma(_, _, _, a, b, _)
-                | Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b),
-            ) => [(a, b), (b, a)],
-            _ => continue,
-        };
-        for (register, factor) in factors {
-            if let Some(bits) = constant(kernel, &moved, factor) {
-                by.entry(register).or_default().push(bits);
-            }
-        }
-    }
     let low_of = |high: u32, low: u32| {
         let (high, low) = (f32::from_bits(high), f32::from_bits(low));
         low != 0.0 && high.is_finite() && low.abs() <= high.abs() * LOW
     };
-    let has_low = |all: &Vec<u32>| {
-        let all = all.clone();
-        move |&high: &u32| all.iter().any(|&low| low_of(high, low))
-    };
-    by.values().flat_map(|all| all.iter().copied().filter(has_low(all))).collect()
+    // The register and the literal whose product a register holds, with what was added to it.
+    let mut products: HashMap<Slot, (Slot, u32)> = HashMap::new();
+    let mut all = Vec::new();
+    for instruction in &kernel.code {
+        let (factors, addend) = match instruction.op {
+            Op::Arithmetic(Arithmetic::Fma(_, _, _, a, b, c)) => (Some([(a, b), (b, a)]), Some(c)),
+            Op::Arithmetic(Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b)) => {
+                (Some([(a, b), (b, a)]), None)
+            }
+            _ => (None, None),
+        };
+        let by_literal = |(register, factor)| Some((register, constant(kernel, &moved, factor)?));
+        let product = factors.and_then(|factors| factors.into_iter().find_map(by_literal));
+        if let (Some((register, low)), Some(addend)) = (product, addend)
+            && let Some(&(of, high)) = products.get(&addend)
+            && of == register
+            && low_of(high, low)
+        {
+            all.push(high);
+        }
+        for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
+            set(&mut products, place.slot, product);
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -223,8 +236,14 @@ mod tests {
         let apart =
             of("fma.rn.f32 %f2, %f1, 0f3FB8AA3B, %f1;\nfma.rn.f32 %f3, %f2, 0f32A57060, %f2;");
         assert!(apart[&high] > 0.0, "alone");
-        let moved =
-            of("mov.f32 %f4, 0f3FB8AA3B;\nmul.f32 %f2, %f1, %f4;\nmul.f32 %f3, %f1, 0f32A57060;");
+        let moved = of(
+            "mov.f32 %f4, 0f3FB8AA3B;\nmul.f32 %f2, %f1, %f4;\nfma.rn.f32 %f3, %f1, 0f32A57060, %f2;",
+        );
         assert_eq!(moved[&high], 0.0, "by way of a register");
+        // A literal that multiplies the same register, and is not added to.
+        let other =
+            of("fma.rn.f32 %f2, %f1, 0f3FB8AA3B, %f1;\nfma.rn.f32 %f3, %f1, 0f32A57060, %f2;\n\
+                        mul.f32 %f4, %f1, 0f3F333333;");
+        assert!(other[&0x3f33_3333] > 0.0, "0.7 has no low part");
     }
 }

@@ -191,6 +191,12 @@ fn line(question: Question, judged: &Judged, element: &Element) -> String {
         Question::Gradient => "the derivative is",
         Question::Equal | Question::Accuracy => "it must be",
     };
+    if !float.is_finite() {
+        return format!(
+            "  {place} is {float} in {}, {expected_words} {expected:e}\n",
+            judged.dtype
+        );
+    }
     let distance = (found - expected).abs();
     let times = if uncertainty > 0.0 {
         format!(", {:.1e} times their uncertainty {uncertainty:.1e}", distance / uncertainty)
