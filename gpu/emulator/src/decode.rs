@@ -16,7 +16,10 @@ mod unread;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::ir::{Findings, Kernel, Module, Parameter, Space};
+use super::ir::{
+    AtomicOp, Findings, Instruction, Kernel, Memory, Module, Op, Parameter, RareMemory, Scope,
+    Space,
+};
 use super::lanes::WARP;
 use super::memory::MODULE_BASE;
 use super::parse::{
@@ -198,6 +201,25 @@ fn parameters<'a>(entry: &Function<'a>, symbols: &mut Symbols<'a>) -> Parsed<Vec
     Ok(params)
 }
 
+/// Loads of what a compare-exchange of the same kernel exchanges at the same address count as relaxed: the first guess
+/// of a loop such as the `atomicAdd` of the CUDA C++ Programming Guide ("Atomic Functions"). Whatever is read,
+/// only a guess that is right is exchanged.
+fn take_guesses(code: &mut [Instruction]) {
+    let atomics = code.iter().filter_map(|instruction| instruction.op.atomic());
+    let exchanges = atomics.filter(|atomic| atomic.op == AtomicOp::CompareExchange);
+    let all: Vec<_> = exchanges.map(|atomic| (atomic.space, atomic.address)).collect();
+    for instruction in code {
+        if let Op::Memory(Memory::Load(load) | Memory::Rare(RareMemory::GenericLoad(load))) =
+            &mut instruction.op
+            && load.strong.is_none()
+            && load.count == 1
+            && all.contains(&(load.space, load.address))
+        {
+            load.strong = Some(Scope::Device);
+        }
+    }
+}
+
 /// A kernel with the functions that it calls, or all that is wrong with it.
 fn kernel<'a>(
     entry: &Function<'a>,
@@ -219,7 +241,8 @@ fn kernel<'a>(
     if !problems.is_empty() {
         return Err(problems);
     }
-    let code = assembled.code;
+    let mut code = assembled.code;
+    take_guesses(&mut code);
     let counts = called.registers();
     let mut origins = BTreeMap::new();
     for instruction in &code {

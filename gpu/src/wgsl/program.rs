@@ -1,6 +1,7 @@
 //! A program in WGSL that is not ours: its entry points, the buffers that each uses, and how numbers lie
 //! in them.
 
+mod enable;
 #[cfg(feature = "wgpu")]
 pub(crate) mod guarded;
 mod layout;
@@ -8,6 +9,8 @@ mod layout;
 pub use layout::{Layout, Repeated, Word};
 
 use std::fmt;
+
+use enable::without_subgroups;
 
 use crate::engine::no_panic;
 use naga::compact::{KeepUnused, compact};
@@ -149,11 +152,11 @@ impl Program {
             let key = constant.id.map_or_else(|| name.clone(), |id| id.to_string());
             Override { key, name, has_default: constant.init.is_some() }
         });
-        let (source, overrides) = (source.to_owned(), overrides.collect());
+        let (source, overrides) = (without_subgroups(source).into_owned(), overrides.collect());
         Ok(Self { source, entries, refused, overrides })
     }
 
-    /// The text.
+    /// The text as Naga takes it.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
@@ -180,6 +183,7 @@ impl Program {
 
 /// A program as the compiler sees it.
 pub(super) fn validated(source: &str) -> Result<(Module, ModuleInfo), ProgramError> {
+    let source = &without_subgroups(source);
     let module = parse_str(source).map_err(|error| {
         let labels: Vec<_> = error.labels().map(|(_, words)| words.to_owned()).collect();
         let notes = error.notes().map(ToOwned::to_owned);

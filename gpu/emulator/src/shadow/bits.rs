@@ -217,7 +217,7 @@ impl Journal {
             Word::Float(shadow) => shadow,
             Word::Halves([_, Some(high)]) if is_bfloat(bits, &high) => high,
             // A float that was rounded to a whole number: that number.
-            Word::Count(count) if is_within(&count, f64::from(f32::from_bits(bits))) => {
+            Word::Count(count) if count.is_rounded_to(f64::from(f32::from_bits(bits))) => {
                 Shadow::single(bits)
             }
             Word::Refers(source) => match power_of_two(source.bits, bits) {
@@ -342,11 +342,6 @@ fn halves(op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
         }
         _ => None,
     }
-}
-
-/// Whether a whole number may be what a number of units was rounded to.
-pub(super) fn is_within(count: &Count, whole: f64) -> bool {
-    whole.fract() == 0.0 && (whole - count.shadow.x).abs() <= f64::from(count.shadow.r)
 }
 
 /// Whether the upper half of these bits is this bf16: with zeros below it is that number as an f32.

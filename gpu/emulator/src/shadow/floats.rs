@@ -260,7 +260,13 @@ impl Journal {
     #[inline(never)]
     fn settle_others(&mut self, beside: &mut Beside, (slot, k): (Slot, usize), others: u32) {
         for lane in Bits(others) {
-            let shadow = self.float(beside.word(slot, lane), self.words[k][lane]);
+            let (word, bits) = (beside.word(slot, lane), self.words[k][lane]);
+            // As a float it is what its bits say, and as an integer it may still be a number of units.
+            let single = f64::from(f32::from_bits(bits));
+            if matches!(&word, Word::Count(count) if count.is_rounded_to(single)) {
+                continue;
+            }
+            let shadow = self.float(word, bits);
             beside.entry_mut(slot).set(lane, Word::Float(shadow));
         }
     }

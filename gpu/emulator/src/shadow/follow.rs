@@ -13,7 +13,7 @@ use super::super::ir::{
 };
 use super::super::lanes::{Active, Bits};
 use super::super::registers::Registers;
-use super::bits::{Integers, is_within};
+use super::bits::Integers;
 use super::journal::Journal;
 use super::literals::Whole;
 use super::number::{Shadow, Source, Wide, Word, depends, up};
@@ -297,7 +297,7 @@ impl Journal {
             };
             let count = match word {
                 // It was rounded to a whole number already.
-                Word::Count(count) if is_within(&count, result) => Some(count),
+                Word::Count(count) if count.is_rounded_to(result) => Some(count),
                 word => {
                     let a = self.float(word, self.words[0][lane]);
                     self.whole(beside, (lane, a), op.rounding, result)

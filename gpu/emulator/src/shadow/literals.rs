@@ -12,7 +12,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::ir::{
-    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Kernel, Op, Slot,
+    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Kernel, Op, Slot, WordUnary,
 };
 use super::constants::{constant, half_unit, moved};
 use super::horner::{Chain, chains};
@@ -112,6 +112,12 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
         match op {
             Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b) => {
                 product = is_scale(a) || is_scale(b);
+            }
+            Arithmetic::FloatUnary(FloatUnary::Move, _, _, a)
+            | Arithmetic::WordUnary(WordUnary::Move, _, a) => product = products.contains(&a),
+            // Clamped to what fits into the integer.
+            Arithmetic::FloatBinary(FloatBinary::Min | FloatBinary::Max, _, _, a, b) => {
+                product = products.contains(&a) || products.contains(&b);
             }
             Arithmetic::FloatUnary(FloatUnary::Round(_), _, _, a) => {
                 product = products.contains(&a);

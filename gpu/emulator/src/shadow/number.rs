@@ -144,6 +144,13 @@ pub(crate) struct Count {
     pub(crate) summed: bool,
 }
 
+impl Count {
+    /// Whether a whole number may be what it was rounded to.
+    pub(crate) fn is_rounded_to(&self, whole: f64) -> bool {
+        whole.fract() == 0.0 && (whole - self.shadow.x).abs() <= f64::from(self.shadow.r)
+    }
+}
+
 /// Half of a number of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Part {

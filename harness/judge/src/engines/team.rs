@@ -68,6 +68,10 @@ impl Engine for Team<'_> {
         self.members.first().map_or(Support::Yes, |member| member.supports(stage, reduction))
     }
 
+    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
+        self.members.first().is_none_or(|member| member.reduces_by(stage, reduction))
+    }
+
     /// Gives each member a run of the jobs; the results come in the jobs' order, so that they do not
     /// depend on the number of members.
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {

@@ -310,6 +310,36 @@ fn memory_that_was_written_past_begins_anew() {
     assert!(slopes.iter().all(|slope| slope.uncertainty == f64::INFINITY), "{slopes:?}");
 }
 
+/// Fixed point that is rounded and clamped as a float before it is an integer, and added up by an atomic: the derivative
+/// of the sum, also of numbers that are few units.
+#[test]
+fn units_that_were_rounded_and_clamped_are_followed() {
+    let before = "mov.u32 %r3, shared;\nsetp.eq.u32 %p1, %r1, 0;\nmov.u32 %r4, 0;\n@%p1 st.shared.u32 [%r3], %r4;\n\
+                  bar.sync 0;\nmul.f32 %f3, %f1, 0f49800000;\n";
+    let after = "atom.shared.add.u32 %r5, [%r3], %r2;\nbar.sync 0;\nld.shared.u32 %r6, [%r3];\n\
+                 cvt.rn.f32.s32 %f6, %r6;\nmul.f32 %f2, %f6, 0f35800000;";
+    let clamp =
+        "max.f32 %f5, %f4, 0fCF000000;\nmin.f32 %f5, %f5, 0f4EFFFFFF;\ncvt.rzi.s32.f32 %r2, %f5;\n";
+    for rounding in
+        ["cvt.rni.f32.f32 %f4, %f3;\n", "cvt.rmi.f32.f32 %f4, %f3;\n", "mov.f32 %f4, %f3;\n"]
+    {
+        let body = format!("{before}{rounding}{clamp}{after}");
+        for scale in [1.0, 1e-6_f32] {
+            let x: Vec<f32> = positive().iter().map(|x| x * scale).collect();
+            let outcome = execute(&elementwise(&body), &x, &Schedule::lockstep());
+            let slopes: Vec<f64> = outcome.slopes().iter().map(|slope| slope.value).collect();
+            assert_eq!(slopes, [32.0; 32], "{rounding}: every lane reads the sum");
+            let total: f64 = x.iter().map(|&x| f64::from(x)).sum();
+            let value = outcome.values()[0];
+            assert!(
+                (value.value - total).abs() <= 1e-9 * total,
+                "{rounding}: {value:?}, not {total}"
+            );
+            assert!((f64::from(outcome.singles()[0]) - total).abs() <= value.radius, "{rounding}");
+        }
+    }
+}
+
 /// The lesser of float bits and a literal's: where the literal is taken it is a constant, and no loss.
 #[test]
 fn an_extreme_of_bits_is_one_of_both() {
