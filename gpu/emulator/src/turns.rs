@@ -6,6 +6,9 @@ use super::machine::Machine;
 use super::step::{Limits, Turn};
 use super::warp::State;
 
+/// Instructions for which lanes of a warp wait for others that stand before them in the program.
+const PATIENCE: u64 = 1 << 16;
+
 impl Machine<'_> {
     pub(super) fn turn(
         &mut self,
@@ -23,16 +26,7 @@ impl Machine<'_> {
     pub(super) fn lockstep(&mut self, block: &mut Block) -> Result<(), RunError> {
         loop {
             for warp in 0..block.warps.len() {
-                while let Some(lowest) = block.warps[warp].lowest_ready() {
-                    let lowest = block.warps[warp].merge(lowest);
-                    let others = block.warps[warp].fragments.iter().enumerate();
-                    let until = others
-                        .filter(|(i, f)| *i != lowest && f.state == State::Ready)
-                        .map(|(_, f)| f.pc)
-                        .min();
-                    let until = until.unwrap_or(u32::MAX);
-                    self.turn(block, warp, lowest, Limits { until, ..Limits::NONE })?;
-                }
+                self.lockstep_warp(block, warp)?;
             }
             block.check()?;
             if block.finished() {
@@ -43,6 +37,39 @@ impl Machine<'_> {
                 self.release(block)?;
             }
         }
+    }
+
+    /// Runs a warp until no lanes of it are ready. Lanes that wait for so long that the others may be waiting for
+    /// them, as for a lock, go on themselves.
+    fn lockstep_warp(&mut self, block: &mut Block, warp: usize) -> Result<(), RunError> {
+        let (mut waits, mut since) = (None, self.counters.total);
+        while let Some(lowest) = block.warps[warp].lowest_ready() {
+            let lowest = block.warps[warp].merge(lowest);
+            let others = || {
+                let all = block.warps[warp].fragments.iter().enumerate();
+                all.filter(|(i, f)| *i != lowest && f.state == State::Ready)
+            };
+            let until = others().map(|(_, f)| f.pc).min().unwrap_or(u32::MAX);
+            let furthest = others().max_by_key(|(_, f)| f.pc);
+            let now = furthest.map(|(_, f)| (f.pc, f.lanes));
+            if now != waits {
+                (waits, since) = (now, self.counters.total);
+            }
+            let left = (since + PATIENCE).saturating_sub(self.counters.total);
+            match furthest {
+                None => self.turn(block, warp, lowest, Limits::NONE)?,
+                Some((other, _)) if left == 0 => {
+                    let limits = Limits { instructions: PATIENCE, ..Limits::NONE };
+                    self.turn(block, warp, other, limits)?;
+                    waits = None;
+                }
+                Some(_) => {
+                    let limits = Limits { instructions: left, until, ..Limits::NONE };
+                    self.turn(block, warp, lowest, limits)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Nobody of the block is ready: completes its barrier or reports why it cannot.

@@ -8,7 +8,8 @@ pub(super) fn without_subgroups(source: &str) -> Cow<'_, str> {
     if !source.contains("subgroups") {
         return source.into();
     }
-    source.split_inclusive('\n').map(|line| directive(line).unwrap_or(line.into())).collect()
+    let lines = source.split_inclusive('\n').map(|line| directive(line).unwrap_or(line.into()));
+    lines.collect::<String>().into()
 }
 
 /// A line that enables subgroups, without them.
