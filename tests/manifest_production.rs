@@ -129,7 +129,7 @@ fn packed_rows_are_judged() {
         assert_eq!(said.code, Some(0), "{variant}: {}\n{}", said.out, said.err);
     }
     for ([old, new], words) in [
-        (["project_on_image_backward", "project_backward"], "'packed' for "),
+        (["project_on_image_backward", "project_backward"], "grid is not known: 'nnz'"),
         (["\"viewmats\" }", "\"viewmats\", layout = \"packed\" }"], "'packed' for viewmats"),
     ] {
         fs::write(here.join("m.toml"), dense.replacen(old, new, 1)).expect("written");
