@@ -320,7 +320,7 @@ fn approximate(
     mode: ApproximationMode,
 ) {
     use Approximation::{
-        Atan2Wgsl, Div, DivFull, Ex2, Ex2Wgsl, Lg2, Lg2Wgsl, Rcp, Rsqrt, RsqrtWgsl, Sqrt,
+        Atan2Wgsl, Div, DivFull, Ex2, Ex2Wgsl, Lg2, Lg2Wgsl, Rcp, Rsqrt, RsqrtWgsl, Sqrt, Tanh,
     };
     let (x, y) = (r.words.get(s[1]), r.words.get(s[2]));
     let mut out = [0; LANES];
@@ -341,7 +341,7 @@ fn approximate(
     let none = |_| 0.0;
     let divisor = |lane: usize| operand(y[lane], flags.flush);
     lanes!(Ex2(none) Lg2(none) Rcp(none) Sqrt(none) Rsqrt(none) Div(divisor) DivFull(divisor)
-        Ex2Wgsl(none) Lg2Wgsl(none) RsqrtWgsl(none) Atan2Wgsl(divisor));
+        Ex2Wgsl(none) Lg2Wgsl(none) RsqrtWgsl(none) Atan2Wgsl(divisor) Tanh(none));
     let poison = r.words.poison(s[1]) | r.words.poison(s[2]);
     r.words.set(s[0], on, &out, poison);
 }

@@ -257,7 +257,7 @@ impl Decoder<'_, '_> {
         approximate: bool,
         rounding: Option<Rounding>,
     ) -> DecodedArithmetic {
-        use Approximation::{Ex2, Ex2Wgsl, Lg2, Lg2Wgsl, Rcp, Rsqrt, RsqrtWgsl, Sqrt};
+        use Approximation::{Ex2, Ex2Wgsl, Lg2, Lg2Wgsl, Rcp, Rsqrt, RsqrtWgsl, Sqrt, Tanh};
         let wgsl = !approximate && rounding.is_none() && self.take("wgsl");
         let op = match (self.mnemonic, approximate, rounding) {
             ("ex2", false, None) if wgsl => FloatUnary::Approximate(Ex2Wgsl),
@@ -270,6 +270,7 @@ impl Decoder<'_, '_> {
             ("rcp", true, None) => FloatUnary::Approximate(Rcp),
             ("sqrt", true, None) => FloatUnary::Approximate(Sqrt),
             ("rsqrt", true, None) => FloatUnary::Approximate(Rsqrt),
+            ("tanh", true, None) if !flags.flush => FloatUnary::Approximate(Tanh),
             ("rcp", false, Some(Rounding::Nearest)) => FloatUnary::Reciprocal,
             ("sqrt", false, Some(Rounding::Nearest)) => FloatUnary::Sqrt,
             _ => return Err(self.unknown()),

@@ -35,7 +35,7 @@ mnemonics! {
     Arithmetic {
         "fma" "mul" "add" "setp" "sub" "mad" "and" "shl" "or" "neg" "min" "max" "ex2" "rcp" "abs"
         "bfi" "bfind" "brev" "clz" "div" "lg2" "not" "popc" "rem" "rsqrt" "shf" "shr" "sqrt" "xor"
-        "atan2"
+        "atan2" "tanh"
     }
     Data { "mov" "ld" "st" "cvta" "cvt" "atom" "red" "selp" }
     Control {

@@ -8,7 +8,7 @@
 //!
 //! Bounds: PTX ISA 8.4, ex2 (relative 2^-22), lg2 (absolute 2^-22 for operands in 0.5..2, relative
 //! 2^-22 elsewhere), rcp (1 ulp), sqrt (relative 2^-23), rsqrt (relative 2^-22.9), div.approx and
-//! div.full (2 ulp).
+//! div.full (2 ulp), tanh (relative 2^-11).
 //!
 //! WGSL ("Accuracy of Concrete Floating Point Expressions"): exp2 and exp 3 + 2|x| ulp, log2 and log
 //! absolute 2^-21 for operands in 0.5..2 and 3 ulp elsewhere, inverseSqrt 2 ulp, atan2 4096 ulp. Its exp is
@@ -47,6 +47,7 @@ pub(in super::super) fn exact(op: Approximation, a: f32, b: f32) -> f64 {
         }
         Approximation::DivFull => f64::from(a) / f64::from(b),
         Approximation::Atan2Wgsl => atan2(f64::from(a), f64::from(b)),
+        Approximation::Tanh => tanh(f64::from(a)),
     }
 }
 
@@ -67,6 +68,7 @@ pub(in super::super) fn perturbed(op: Approximation, a: f32, b: f32, seed: u64) 
     let allowed = bound(op, a, exact) - exact.abs() / (1_u64 << 40) as f64;
     let bits = u64::from(a.to_bits()) << 32 | u64::from(b.to_bits());
     let chosen = choose(exact, nearest, allowed, mix(mix(mix(seed) ^ bits) ^ op as u64));
+    let chosen = if op == Approximation::Tanh { chosen.clamp(-1.0, 1.0) } else { chosen };
     // Results near the subnormals keep their bits too: their bounds are those of flushing.
     let special = a == 0.0 || !a.is_finite() || !b.is_finite() || !nearest.is_finite();
     if special || nearest.abs() < 2.0 * f32::MIN_POSITIVE { nearest } else { chosen }
@@ -78,6 +80,9 @@ const RELATIVE_24: f64 = RELATIVE_22 / 4.0;
 const RELATIVE_22: f64 = 1.0 / (1 << 22) as f64;
 /// 2^-22.9, rounded down.
 const RSQRT_RELATIVE: f64 = 1.277_6e-7;
+
+/// 2^-11.
+const TANH_RELATIVE: f64 = 1.0 / 2048.0;
 
 /// How far the result may be from the exact value.
 #[inline(always)]
@@ -108,6 +113,7 @@ fn bound(op: Approximation, a: f32, exact: f64) -> f64 {
         Approximation::Rsqrt => magnitude * RSQRT_RELATIVE,
         Approximation::Div | Approximation::DivFull => 2.0 * ulp,
         Approximation::Atan2Wgsl => 4096.0 * ulp,
+        Approximation::Tanh => magnitude * TANH_RELATIVE,
     }
 }
 
@@ -127,6 +133,20 @@ pub(super) fn choose(exact: f64, nearest: f32, allowed: f64, hash: u64) -> f32 {
     }
     let place = ((hash >> 32) * (below + above + 1)) >> 32;
     neighbour((place as u32).wrapping_sub(below as u32))
+}
+
+/// The hyperbolic tangent, whose relative error is below 2^-36: near 0 the first terms of its series, of which the
+/// next is below 62/2835 x^8 of it, else (1 - e^-2|x|) / (1 + e^-2|x|).
+fn tanh(x: f64) -> f64 {
+    let (size, square) = (x.abs(), x * x);
+    if x.is_nan() {
+        return x;
+    }
+    if size < 0.02 {
+        return x * (1.0 - square * (1.0 / 3.0 - square * (2.0 / 15.0 - square * (17.0 / 315.0))));
+    }
+    let less = exp2(-2.0 * std::f64::consts::LOG2_E * size.min(64.0));
+    ((1.0 - less) / (1.0 + less)).copysign(x)
 }
 
 /// The angle of (x, y), whose relative error is below 2^-44: that of y/x or x/y, whichever is at most 1.
@@ -220,7 +240,7 @@ pub(in super::super) fn log2(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const ALL: [Approximation; 11] = [
+    const ALL: [Approximation; 12] = [
         Approximation::Atan2Wgsl,
         Approximation::Ex2Wgsl,
         Approximation::Lg2Wgsl,
@@ -232,6 +252,7 @@ mod tests {
         Approximation::Rsqrt,
         Approximation::Div,
         Approximation::DivFull,
+        Approximation::Tanh,
     ];
 
     /// Operands between 2^-40 and 2^40, for ex2 between -80 and 80.
@@ -262,6 +283,7 @@ mod tests {
             Approximation::Lg2Wgsl => (x.log2(), 3.0 * ulp(x.log2())),
             Approximation::RsqrtWgsl => (1.0 / x.sqrt(), 2.0 * ulp(1.0 / x.sqrt())),
             Approximation::Atan2Wgsl => (x.atan2(y), 4096.0 * ulp(x.atan2(y))),
+            Approximation::Tanh => relative(x.tanh(), -11.0),
             Approximation::Div | Approximation::DivFull => (x / y, 2.0 * ulp(x / y)),
         }
     }

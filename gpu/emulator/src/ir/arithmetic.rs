@@ -252,6 +252,7 @@ pub(crate) enum Approximation {
     RsqrtWgsl,
     /// Binary.
     Atan2Wgsl,
+    Tanh,
 }
 
 /// Binary f32 operations.

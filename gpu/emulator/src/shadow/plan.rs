@@ -136,6 +136,7 @@ pub(super) fn approximated(f: Approximation) -> Function {
     match f {
         Approximation::Ex2 | Approximation::Ex2Wgsl => Function::Exp2,
         Approximation::Lg2 | Approximation::Lg2Wgsl => Function::Log2,
+        Approximation::Tanh => Function::Library(Library::Tanh),
         Approximation::Rcp => Function::Reciprocal,
         Approximation::Sqrt => Function::Root,
         Approximation::Rsqrt | Approximation::RsqrtWgsl => Function::ReciprocalRoot,

@@ -59,6 +59,7 @@ impl Accuracy {
             Approximation::Rsqrt => (1.2777e-7, 0.0),
             Approximation::Div | Approximation::DivFull => (4.0 * HALF, 0.0),
             Approximation::Atan2Wgsl => (8192.0 * HALF, 0.0),
+            Approximation::Tanh => (8192.0 * HALF, 0.0),
         };
         Self { relative, floor, absolute: SUBNORMAL, correct: false, flush: false }
     }

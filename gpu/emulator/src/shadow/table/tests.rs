@@ -337,6 +337,7 @@ fn instructions() -> Vec<Instruction> {
         Approximation::Div,
         Approximation::DivFull,
         Approximation::Atan2Wgsl,
+        Approximation::Tanh,
     ];
     let approximate = approximations.into_iter().map(Instruction::approximate);
     let waves = [(Function::Sine, Wave::Sin), (Function::Cosine, Wave::Cos)];

@@ -138,9 +138,11 @@ impl Judge<'_, '_> {
         let (stage, setting, view) = (finding.stage, finding.setting, finding.view);
         let kind = finding.fault.kind();
         let (mut smallest, mut effort) = (None, WorkBudget::default());
+        // Of runs that do not end each costs its limit, which is no work done: after a few no other is tried.
+        let mut endless = 0;
         let mut others: Vec<EngineError> = Vec::new();
         minimize(item, &mut |case| {
-            if effort.is_spent() || interrupt::is_asked() {
+            if effort.is_spent() || endless == ENDLESS || interrupt::is_asked() {
                 return false;
             }
             let Some(item) = self.item_of(case, view, stage) else { return false };
@@ -151,10 +153,12 @@ impl Judge<'_, '_> {
                 Err(error) => (vec![Fault::Engine(error)], Vec::new()),
             };
             if let [Fault::Engine(error)] = &faults[..]
-                && !error.is_a_limit()
                 && faults[0].kind() != kind
             {
-                others.push(error.clone());
+                endless += u32::from(matches!(error, EngineError::NoEnd(_)));
+                if !error.is_a_limit() {
+                    others.push(error.clone());
+                }
             }
             let mut same = faults.into_iter().filter(|fault| fault.kind() == kind);
             match same.next().filter(|fault| self.repeats(fault)) {
@@ -177,6 +181,9 @@ impl Judge<'_, '_> {
         }
     }
 }
+
+/// Runs that do not end, while a case is made smaller.
+const ENDLESS: u32 = 2;
 
 /// Why a finding has none.
 pub(super) fn no_diagnosis(error: &EngineError) -> String {
