@@ -203,7 +203,7 @@ impl Journal {
             self.round(beside, lane, &a, rounding);
             return None;
         }
-        self.units((lane, a), rounding, result)
+        self.units(a, rounding, result)
     }
 
     /// Whether a float that becomes a whole number says a cell.
@@ -216,12 +216,7 @@ impl Journal {
     }
 
     /// The number of units that a float becomes; `None` of a cell, and where its bits say all.
-    pub(super) fn units(
-        &mut self,
-        (_, a): (usize, Shadow),
-        rounding: Rounding,
-        result: f64,
-    ) -> Option<Count> {
+    pub(super) fn units(&mut self, a: Shadow, rounding: Rounding, result: f64) -> Option<Count> {
         if self.is_cell(&a) {
             return None;
         }

@@ -215,7 +215,7 @@ impl Journal {
                 self.round(beside, lane, &shadow, rounding);
             }
             let result = f64::from(f32::from_bits(r.words.get(d)[lane]));
-            let count = self.units((lane, shadow), rounding, result);
+            let count = self.units(shadow, rounding, result);
             beside.set_word(d, lane, count.map_or(Word::None, Word::Count));
         }
     }
