@@ -113,3 +113,55 @@ fn chain(literals: Vec<u32>) -> Option<Chain> {
     let largest = literals.iter().map(size).filter(|size| size.is_finite()).fold(0.0, f32::max);
     (rounded >= ROUNDED).then_some(Chain { literals, uncertainty: UNCERTAINTY * largest })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::ir::Module;
+    use super::*;
+
+    fn of(body: &str) -> Vec<Vec<u32>> {
+        let text = format!(
+            ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .f32 %f<30>;\n\
+             .reg .pred %p<2>;\nsetp.gt.f32 %p1, %f1, 0f3F800000;\n{body}\nret;\n}}\n"
+        );
+        let module = Module::parse(&text).expect("the test's kernel");
+        chains(&module.kernels["k"]).into_iter().map(|chain| chain.literals).collect()
+    }
+
+    /// Rounded numbers near 0.1, 0.2 and so on, and such that stand for themselves.
+    const ROUNDED: [u32; 4] = [0x3dcc_cccd, 0x3e4c_cccd, 0x3e99_999a, 0x3ecc_cccd];
+    const OWN: [u32; 4] = [0x3f80_0000, 0x4000_0000, 0x3f00_0000, 0x4040_0000];
+
+    fn horner(literals: &[u32]) -> String {
+        let mut text = format!("mov.f32 %f2, 0f{:08X};\n", literals[0]);
+        for (at, literal) in literals.iter().enumerate().skip(1) {
+            text += &format!("fma.rn.f32 %f{}, %f{}, %f1, 0f{literal:08X};\n", at + 2, at + 1);
+        }
+        text
+    }
+
+    #[test]
+    fn chains_of_rounded_coefficients_are_polynomials() {
+        assert_eq!(of(&horner(&ROUNDED)), [ROUNDED], "by one register, of four");
+        assert_eq!(
+            of(&horner(&ROUNDED[..3])),
+            [[0_u32; 0]; 0],
+            "three are what a kernel is full of"
+        );
+        assert_eq!(of(&horner(&OWN)), [[0_u32; 0]; 0], "a polynomial that is meant as it is");
+        let longer = [&ROUNDED[..], &OWN[..1]].concat();
+        assert_eq!(of(&horner(&longer)), [longer], "the whole of it, once");
+        let other = horner(&ROUNDED).replace("%f3, %f1", "%f3, %f9");
+        assert_eq!(of(&other), [[0_u32; 0]; 0], "by another register it is none");
+        let apart = horner(&ROUNDED).replacen(
+            "fma.rn.f32 %f4, %f3, %f1, ",
+            "mul.f32 %f20, %f3, %f1;\nadd.f32 %f4, %f20, ",
+            1,
+        );
+        assert_eq!(of(&apart), [ROUNDED], "without fused operations");
+        let chosen = horner(&ROUNDED).replacen("mov.f32 %f2, ", "selp.f32 %f2, 0f3F19999A, ", 1);
+        let chosen = chosen.replacen("0f3DCCCCCD;", "0f3DCCCCCD, %p1;", 1);
+        let with = [&[0x3f19_999a], &ROUNDED[..]].concat();
+        assert_eq!(of(&chosen), [with], "one of two coefficients");
+    }
+}

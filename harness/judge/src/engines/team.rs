@@ -120,6 +120,11 @@ mod tests {
             unreachable!("the team has its own")
         }
 
+        /// As an engine has it that runs a user's kernel: however that adds up.
+        fn reduces_by(&self, _: Stage, _: Reduction) -> bool {
+            self.0 == 7
+        }
+
         fn run(&mut self, _: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
             if work.len() > 2 {
                 return Err(EngineError::Device("too many".to_owned()));
@@ -164,6 +169,16 @@ mod tests {
         let error = team.run(RASTERIZE, &[work(&inputs[5]), work(&inputs[0])]);
         let words = "its answer has 0 jobs, expected 1";
         assert_eq!(error, Err(EngineError::Device(words.to_owned())), "one was forgotten");
+    }
+
+    /// A team of one engine for each processor judges what the engine alone would.
+    #[test]
+    fn members_reduce_by_what_the_first_does() {
+        for (number, expected) in [(7, true), (3, false)] {
+            let members: Vec<Member<'_>> = vec![Box::new(Numbered(number)), Box::new(Numbered(7))];
+            let team = Team { info: samples::info(), members };
+            assert_eq!(team.reduces_by(RASTERIZE, Reduction::Atomic), expected, "{number}");
+        }
     }
 
     #[test]
