@@ -16,8 +16,14 @@ pub(super) struct Origin {
 }
 
 /// Headers whose functions stand for operations: their lines tell nobody which operation of a kernel it is.
-const LIBRARY: [&str; 5] =
-    ["markers.cuh", "cuda_fp16.hpp", "cuda_bf16.hpp", "math_functions.hpp", "device_functions.hpp"];
+const LIBRARY: [&str; 6] = [
+    "markers.cuh",
+    "cuda_fp16.hpp",
+    "cuda_bf16.hpp",
+    "math_functions.hpp",
+    "device_functions.hpp",
+    "device_atomic_functions.hpp",
+];
 
 impl Source<'_> {
     /// The file and line of a PTX line of a function that begins at `first`; of a function of the library the line
@@ -46,7 +52,9 @@ impl Source<'_> {
     }
 
     fn is_of_library(&self, file: u32) -> bool {
-        self.name(file).is_some_and(|name| LIBRARY.contains(&name))
+        // And those of an architecture, as sm_30_intrinsics.hpp.
+        let is_of_architecture = |name: &str| name.starts_with("sm_") && name.ends_with(".hpp");
+        self.name(file).is_some_and(|name| LIBRARY.contains(&name) || is_of_architecture(name))
     }
 }
 
@@ -79,14 +87,18 @@ mod tests {
     bar.sync 0;
     .loc 3 86 5, function_name $L__info_string0, inlined_at 1 55 5
     bar.sync 0;
+    .loc 4 112 5, function_name $L__info_string0, inlined_at 1 60 5
+    bar.sync 0;
     ret;
 }
 .file 1 \"/somewhere/k.cu\"
 .file 2 \"/functions/markers.cuh\"
 .file 3 \"own.h\"
+.file 4 \"/cuda/include/sm_30_intrinsics.hpp\"
 ";
         let source = parse(text).expect("what -lineinfo gives");
         assert_eq!(source.origin(5, 9).as_deref(), Some("k.cu:48"), "the call of the call");
         assert_eq!(source.origin(5, 11).as_deref(), Some("own.h:86"), "the author's own function");
+        assert_eq!(source.origin(5, 13).as_deref(), Some("k.cu:60"), "a shuffle");
     }
 }
