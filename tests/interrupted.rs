@@ -80,7 +80,7 @@ fn cases_that_were_judged_are_told_of() {
     let said = interrupted(here, &[&gradcheck[..], &["--cases", "1000000"]].concat());
     assert!(said.starts_with("interrupted, agree until then: "), "{said}");
     let ptx = ["ptx", &own, "--kernel", "own_backward", "--channels", "3"];
-    let said = interrupted(here, &[&ptx[..], &["--cases", "3000"]].concat());
+    let said = interrupted(here, &[&ptx[..], &["--cases", "300000"]].concat());
     assert!(said.starts_with("interrupted, "), "{said}");
     let coverage = ["coverage", "--kernel", "rasterize_backward", "--json", "all.json"];
     let said = interrupted(here, &[&coverage[..], &["--cases", "1000"]].concat());
