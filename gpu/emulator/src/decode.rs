@@ -17,8 +17,8 @@ mod unread;
 use std::collections::{BTreeMap, HashMap};
 
 use super::ir::{
-    AtomicOp, Findings, Instruction, Kernel, Memory, Module, Op, Parameter, RareMemory, Scope,
-    Space,
+    Address, Arithmetic, AtomicOp, B64Unary, Findings, FloatUnary, Instruction, Kernel, Memory,
+    Module, Op, Parameter, RareMemory, Scope, Slot, Space, WordUnary,
 };
 use super::lanes::WARP;
 use super::memory::MODULE_BASE;
@@ -201,23 +201,61 @@ fn parameters<'a>(entry: &Function<'a>, symbols: &mut Symbols<'a>) -> Parsed<Vec
     Ok(params)
 }
 
-/// Loads of what a compare-exchange of the same kernel exchanges at the same address count as relaxed: the first guess
-/// of a loop such as the `atomicAdd` of the CUDA C++ Programming Guide ("Atomic Functions"). Whatever is read,
-/// only a guess that is right is exchanged.
+/// Loads that are the first guess of a compare-exchange at the same address count as relaxed, as in the `atomicAdd` of
+/// the CUDA C++ Programming Guide ("Atomic Functions"). Whatever is read, only a guess that is right is exchanged.
 fn take_guesses(code: &mut [Instruction]) {
     let atomics = code.iter().filter_map(|instruction| instruction.op.atomic());
     let exchanges = atomics.filter(|atomic| atomic.op == AtomicOp::CompareExchange);
-    let all: Vec<_> = exchanges.map(|atomic| (atomic.space, atomic.address)).collect();
+    let exchanges: Vec<_> =
+        exchanges.map(|atomic| (atomic.space, atomic.address, atomic.operands[0])).collect();
+    if exchanges.is_empty() {
+        return;
+    }
+    let moves: Vec<(Slot, Slot)> = code.iter().filter_map(|one| moved(&one.op)).collect();
     for instruction in code {
-        if let Op::Memory(Memory::Load(load) | Memory::Rare(RareMemory::GenericLoad(load))) =
+        let Op::Memory(Memory::Load(load) | Memory::Rare(RareMemory::GenericLoad(load))) =
             &mut instruction.op
-            && load.strong.is_none()
+        else {
+            continue;
+        };
+        let at_address = |(space, address, _): &&(Space, Address, Slot)| {
+            (*space, *address) == (load.space, load.address)
+        };
+        let mut expected = exchanges.iter().filter(at_address).map(|exchange| exchange.2);
+        if load.strong.is_none()
             && load.count == 1
-            && all.contains(&(load.space, load.address))
+            && expected.any(|slot| reaches(&moves, load.slots[0], slot))
         {
             load.strong = Some(Scope::Device);
         }
     }
+}
+
+/// The registers of a move, from and to.
+fn moved(op: &Op) -> Option<(Slot, Slot)> {
+    match *op {
+        Op::Arithmetic(
+            Arithmetic::WordUnary(WordUnary::Move, d, a)
+            | Arithmetic::FloatUnary(FloatUnary::Move, _, d, a)
+            | Arithmetic::B64Unary(B64Unary::Move, d, a),
+        ) => Some((a, d)),
+        _ => None,
+    }
+}
+
+/// Whether moves bring what a register holds to another one.
+fn reaches(moves: &[(Slot, Slot)], from: Slot, to: Slot) -> bool {
+    let mut reached = vec![from];
+    let mut at = 0;
+    while let Some(&slot) = reached.get(at) {
+        for &(_, next) in moves.iter().filter(|(source, _)| *source == slot) {
+            if !reached.contains(&next) {
+                reached.push(next);
+            }
+        }
+        at += 1;
+    }
+    reached.contains(&to)
 }
 
 /// A kernel with the functions that it calls, or all that is wrong with it.
