@@ -105,8 +105,9 @@ impl Journal {
         if let Some(halves) = halves(op, operands, result) {
             return halves;
         }
-        let alone = operands.iter().filter(|o| relevant(o)).nth(1).is_none();
-        let same = operands.iter().find(|o| relevant(o) && o.1 == result);
+        let all: Vec<&Operand> = operands.iter().filter(|o| relevant(o)).collect();
+        let alone = all.len() == 1;
+        let same = all.iter().find(|o| o.1 == result);
         if let Some((same, _)) = same.filter(|_| alone || op == Integers::Extreme) {
             return *same;
         }
@@ -114,9 +115,8 @@ impl Journal {
         if op == Integers::Extreme {
             return Word::None;
         }
-        let all: Vec<&Operand> = operands.iter().filter(|o| relevant(o)).collect();
         // The upper word of an f64, of which sign and exponent may have been changed by a number that is another's.
-        let keeps = |bits: u32| all.len() == 1 || (bits ^ result) & 0xf_ffff == 0;
+        let keeps = |bits: u32| alone || (bits ^ result) & 0xf_ffff == 0;
         let part = all.iter().find_map(|(word, bits)| match word {
             Word::Part(part) if keeps(*bits) => Some(*part),
             _ => None,

@@ -45,8 +45,8 @@ enum Held {
 pub(super) fn chains(kernel: &Kernel) -> Vec<Chain> {
     let moved = moved(kernel);
     let mut held: HashMap<Slot, Held> = HashMap::new();
-    // By the register that they end in: a longer one takes the place of the one it continues.
-    let mut all: Vec<(usize, Vec<u32>)> = Vec::new();
+    // A longer one takes the place of the one it continues.
+    let mut all: Vec<Vec<u32>> = Vec::new();
     for instruction in &kernel.code {
         let literals = |slot: Slot| match (constant(kernel, &moved, slot), held.get(&slot)) {
             (Some(bits), _) => Some(vec![bits]),
@@ -93,8 +93,8 @@ pub(super) fn chains(kernel: &Kernel) -> Vec<Chain> {
         if let Some(Held::Partial { count, literals, .. }) = &now
             && *count >= COEFFICIENTS
         {
-            all.retain(|(_, shorter)| !literals.starts_with(shorter));
-            all.push((*count, literals.clone()));
+            all.retain(|shorter| !literals.starts_with(shorter));
+            all.push(literals.clone());
         }
         for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
             match &now {
@@ -103,7 +103,7 @@ pub(super) fn chains(kernel: &Kernel) -> Vec<Chain> {
             }
         }
     }
-    all.into_iter().filter_map(|(_, literals)| chain(literals)).collect()
+    all.into_iter().filter_map(chain).collect()
 }
 
 /// The polynomial of these literals, if enough of them are rounded.

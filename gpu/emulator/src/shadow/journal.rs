@@ -298,12 +298,12 @@ impl Journal {
         let place = self.place();
         *self.lost.entry((place, loss)).or_default() += 1;
         let mut parents = [UNRECORDED; 3];
-        let mut names = from.iter().flatten().map(|shadow| shadow.n).filter(|&n| depends(n));
-        // A result that its operands do not explain came from something else.
-        if loss == Loss::Radius || from.len() > parents.len() && names.clone().next().is_some() {
+        if loss == Loss::Radius {
+            // A result that its operands do not explain came from something else.
             parents[0] = ANYTHING;
         } else {
-            parents.iter_mut().zip(&mut names).for_each(|(parent, n)| *parent = n);
+            let names = from.iter().flatten().map(|shadow| shadow.n).filter(|&n| depends(n));
+            parents.iter_mut().zip(names).for_each(|(parent, n)| *parent = n);
         }
         let mut n = UNRECORDED;
         if parents[0] != UNRECORDED

@@ -4,8 +4,8 @@
 //! last place, but for:
 //! - short dyadic numbers (at most 12 significant bits) and whole numbers, which stand for themselves;
 //! - the high part of a constant whose low part is another literal, at most 2^-22 of it, that multiplies
-//!   the same register and is added to the product: the two are exact together (log2 e in expf, pi/2 in sinf, after Cody and Waite,
-//!   "Software Manual for the Elementary Functions");
+//!   the same register and is added to the product: the two are exact together (log2 e in expf, pi/2 in sinf,
+//!   after Cody and Waite, "Software Manual for the Elementary Functions");
 //! - coefficients of a polynomial that stands for a function of CUDA's library: nobody rounded them, and
 //!   they are uncertain by as much as covers the function's value and derivative.
 
@@ -23,11 +23,10 @@ use super::polynomials::{POLYNOMIALS, Polynomial};
 /// The low part of a constant is at most this part of the high one.
 const LOW: f32 = 1.0 / 4_194_304.0;
 
-/// A literal of each constant of the kernel's words.
-pub(super) fn literals(kernel: &Kernel) -> Vec<Shadow> {
+/// A literal of each constant of the kernel's words; `others` are its polynomials of which no function is known.
+pub(super) fn literals(kernel: &Kernel, others: &[Chain]) -> Vec<Shadow> {
     let high = high_parts(kernel);
     let known: Vec<&Polynomial> = polynomials(kernel).collect();
-    let others = others(kernel);
     let literal = |&bits: &u32| {
         let shadow = Shadow::single(bits);
         if high.contains(&bits) {
@@ -49,9 +48,9 @@ fn is_marked(kernel: &Kernel) -> bool {
 }
 
 /// The functions that are followed as polynomials.
-pub(super) fn followed(kernel: &Kernel) -> impl Iterator<Item = &'static str> {
+pub(super) fn followed(kernel: &Kernel, others: &[Chain]) -> impl Iterator<Item = &'static str> {
     let marked = is_marked(kernel);
-    let other = (!others(kernel).is_empty()).then_some(OTHER);
+    let other = (!others.is_empty()).then_some(OTHER);
     let known = polynomials(kernel).map(|polynomial| polynomial.function);
     known.chain(other).filter(move |_| !marked)
 }
@@ -60,7 +59,7 @@ pub(super) fn followed(kernel: &Kernel) -> impl Iterator<Item = &'static str> {
 const OTHER: &str = "a function that is not known";
 
 /// The polynomials of which no function is known: fewer than three in five of their literals are a known one's.
-fn others(kernel: &Kernel) -> Vec<Chain> {
+pub(super) fn others(kernel: &Kernel) -> Vec<Chain> {
     let known: HashSet<u32> =
         polynomials(kernel).flat_map(|known| known.literals).copied().collect();
     let mut all = chains(kernel);
@@ -208,7 +207,7 @@ mod tests {
         );
         let module = Module::parse(&text).expect("the test's kernel");
         let kernel = &module.kernels["k"];
-        let all = literals(kernel);
+        let all = literals(kernel, &others(kernel));
         kernel.word_constants.iter().copied().zip(all.iter().map(|shadow| shadow.c)).collect()
     }
 

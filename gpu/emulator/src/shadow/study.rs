@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::ir::Kernel;
 use super::constants::doubles;
-use super::literals::{Whole, followed, literals, wholes};
+use super::literals::{Whole, followed, literals, others, wholes};
 use super::number::Shadow;
 use super::plan::Plan;
 
@@ -24,12 +24,15 @@ pub(super) struct Study {
 
 impl Study {
     pub(super) fn of(kernel: &Kernel) -> Arc<Self> {
-        kernel.findings.once(|| Self {
-            plans: Plan::all(kernel),
-            wholes: wholes(kernel),
-            literals: literals(kernel),
-            doubles: doubles(kernel),
-            polynomials: followed(kernel).collect(),
+        kernel.findings.once(|| {
+            let others = others(kernel);
+            Self {
+                plans: Plan::all(kernel),
+                wholes: wholes(kernel),
+                literals: literals(kernel, &others),
+                doubles: doubles(kernel),
+                polynomials: followed(kernel, &others).collect(),
+            }
         })
     }
 }
