@@ -257,3 +257,53 @@ fn an_image_in_wgsl_agrees_and_a_broken_one_is_found() {
         assert_eq!(again.code, Some(1), "{wrong}: {}\n{}", again.out, again.err);
     }
 }
+
+/// An image whose power is written otherwise is right: the bounds then hold the count of that spelling, and the
+/// report says so. Who states a count is judged by it, and a fault is found by all of them.
+#[test]
+fn an_image_of_another_spelling_agrees_by_its_count_of_roundings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let [program, manifest] = ["packed_rasterize.wgsl", "packed_rasterize.toml"]
+        .map(|name| fs::read_to_string(kernel(name)).expect("a text"));
+    fs::write(here.join("k.toml"), manifest).expect("written");
+    let judged = |replaced: &[[&str; 2]], more: &[&str]| {
+        let text = replaced.iter().fold(program.clone(), |text, [from, to]| {
+            assert_eq!(text.matches(from).count(), 1, "{from}");
+            text.replace(from, to)
+        });
+        fs::write(here.join("k.wgsl"), text).expect("written");
+        let words = ["wgsl", "k.wgsl", "--manifest", "k.toml", "--engine", "wgsl-emulator-32"];
+        say(here, &[&words[..], &["--cases", "20"], more].concat())
+    };
+    let power = "-(0.5 * ((splat.conic_xx * d.x) * d.x + (splat.conic_yy * d.y) * d.y)\n            \
+                 + (splat.conic_xy * d.x) * d.y)";
+    let squares = [
+        power,
+        "-0.5 * (splat.conic_xx * pow2(d.x + splat.conic_xy / splat.conic_xx * d.y) + (splat.conic_yy \
+         - splat.conic_xy / splat.conic_xx * splat.conic_xy) * d.y * d.y)",
+    ];
+    let pow2 = ["@compute", "fn pow2(x: f32) -> f32 { return x * x; }\n\n@compute"];
+    let two = ["exp(power)", "exp2(1.44269504 * power)"];
+    let conic = "-1.44269504 * (0.5 * ((splat.conic_xx * d.x) * d.x + (splat.conic_yy * d.y) * d.y) \
+                 + (splat.conic_xy * d.x) * d.y)";
+    let base_two = [[power, conic], ["exp(power)", "exp2(power)"]];
+    for (name, right) in [("completed squares", &[squares, pow2][..]), ("base two", &base_two)] {
+        let said = judged(right, &[]);
+        assert_eq!(said.code, Some(0), "{name}: {said:?}");
+        let said = judged(right, &["--extra-roundings", "26"]);
+        assert_eq!(said.code, Some(0), "{name}: {said:?}");
+        assert!(!said.out.contains("roundings: "), "{name}: {said:?}");
+    }
+    let said = judged(&[squares, pow2], &[]);
+    assert!(said.out.contains("roundings: agrees with --extra-roundings "), "{said:?}");
+    let none = judged(&[squares, pow2], &["--extra-roundings", "0"]);
+    assert_eq!(none.code, Some(1), "{none:?}");
+    let again = say(here, &again(&none.out));
+    assert_eq!(again.code, Some(1), "{again:?}");
+    let said = judged(&[["exp(power)", "exp(1.0001 * power)"]], &[]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("render_colors["), "{said:?}");
+    let said = judged(&[two], &["--extra-roundings", "65"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+}

@@ -5,7 +5,7 @@ use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 
 use super::exit::CliError;
-use super::formulation::{Asked, Judged, Judging, Trial, asked, judge_in};
+use super::formulation::{Asked, Counted, Judged, Judging, Trial, asked, judge_in};
 use splatcheck_judge::campaign::EngineReport;
 use splatcheck_judge::judge::Arithmetic;
 use splatcheck_workloads::presets::Preset;
@@ -204,7 +204,10 @@ impl Promise {
         mut judge: impl FnMut(&Self, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
     ) -> Result<(Self, Judged), CliError> {
         let judging = Judging::Program(&self.contract);
-        let mut judged = judge_in(judging, &self.asked, None, |formulation, trial| {
+        let of_preset = !self.contract.formulation().extra_roundings().is_none();
+        let stated = self.extra_roundings.is_some() || of_preset;
+        let counted = Counted { extra: None, stated };
+        let mut judged = judge_in(judging, &self.asked, counted, |formulation, trial| {
             judge(&self.tried_in(formulation)?, trial)
         })?;
         judged.diagnose();

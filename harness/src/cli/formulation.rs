@@ -7,6 +7,7 @@ use splatcheck_gpu::emulator::Interface;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::formulation::{FormulationError, NAMED};
+use splatcheck_reference::splat::spelled::{PRACTISED_PAIRS, PairSpelling, PowerAs};
 
 use super::exit::CliError;
 use crate::manifest::Manifest;
@@ -177,6 +178,17 @@ impl Judging<'_> {
             Self::Program(contract) => contract.level() == Level::Raster,
         }
     }
+
+    /// Whether its bounds widen by roundings that are counted in its source.
+    fn counts_roundings(self) -> bool {
+        match self {
+            Self::User(kernel) => {
+                kernel.manifest().is_none_or(|manifest| manifest.kind.counts_roundings())
+            }
+            Self::Manifest(manifest) => manifest.kind.counts_roundings(),
+            Self::Program(_) => self.has_formulations(),
+        }
+    }
 }
 
 /// What came of a run.
@@ -192,6 +204,11 @@ pub(super) struct Judged {
 }
 
 impl Judged {
+    /// The same with a line that says what of others.
+    fn saying(self, others: String) -> Self {
+        Self { others: Some(others), ..self }
+    }
+
     /// Puts the other formulations that a kernel agrees under on all cases in front of what was found out
     /// on one of them.
     pub(super) fn diagnose(&mut self) {
@@ -229,65 +246,96 @@ fn agrees(reports: &[EngineReport]) -> bool {
     !disagrees(reports) && rows().any(|(.., row)| row.count(Verdict::Agree) > 0)
 }
 
-/// Judges a user's kernel as was asked, with so many extra roundings where a number is given, in place
-/// of the formulation's own; `judge` runs all of it in one formulation, with the inputs that a
-/// kernel of that formulation is given, and is told on which cases. Where it
-/// disagrees, the other formulations are tried, the unusual ones where no usual one agrees, and
-/// then those with terms of f16.
+/// Roundings of a kernel's intermediates beside those of the expressions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// So many, in place of the formulation's own.
+    pub extra: Option<ExtraRoundings>,
+    /// Whether somebody counted them in the kernel's source: then no others are tried.
+    pub stated: bool,
+}
+
+impl Counted {
+    /// A formulation with them.
+    pub(super) fn on(self, formulation: Formulation) -> Formulation {
+        self.extra.map_or(formulation, |extra| formulation.with_extra_roundings(extra))
+    }
+}
+
+/// Judges a user's kernel as was asked, with the roundings that were counted; `judge` runs all of it in one
+/// formulation, with the inputs that a kernel of that formulation is given, and is told on which cases. Where
+/// it disagrees, the other formulations are tried, and where none of them agrees and nobody counted, the
+/// roundings that public spellings of a pair have: a kernel that stays within theirs is right.
 ///
 /// # Errors
 /// The errors of `judge`.
 pub(super) fn judge_in(
     kernel: Judging<'_>,
     asked: &Asked,
-    extra: Option<ExtraRoundings>,
+    counted: Counted,
     mut judge: impl FnMut(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
 ) -> Result<Judged, CliError> {
-    let [usual, unusual, half] = candidates(&|formulation| kernel.fits(formulation));
-    let first = match *asked {
+    let groups = candidates(&|formulation| kernel.fits(formulation));
+    let first = counted.on(match *asked {
         Asked::One(formulation) => formulation,
-        Asked::Any => usual.first().copied().unwrap_or_default(),
-    };
-    let rounded = |formulation: Formulation| {
-        extra.map_or(formulation, |extra| formulation.with_extra_roundings(extra))
-    };
-    let first = rounded(first);
+        Asked::Any => groups[0].first().copied().unwrap_or_default(),
+    });
     let reports = judge(first, Trial::Asked)?;
-    if !kernel.has_formulations() {
-        return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
-    }
-    let differs = reports.iter().any(differs);
-    let others_explain = reports.iter().any(|report| kernel.may_lack_arrays(report));
-    if !differs && !others_explain {
-        return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
-    }
-    let cut_short = |reports| Judged {
-        formulation: first,
-        reports,
-        others: Some("formulation: not all others were tried: interrupted".to_owned()),
-        agreeing: Vec::new(),
-    };
-    if interrupt::is_asked() {
-        return Ok(cut_short(reports));
-    }
-    let may_explain =
-        |other: &Formulation| *other != first && (differs || kernel.is_given_others(first, *other));
     let findings = reports.iter().flat_map(|report| &report.findings);
     let failing: Vec<_> = findings.map(|f| (AnyCase::clone(&f.case), f.view)).collect();
+    let alone = Judged { formulation: first, reports, others: None, agreeing: Vec::new() };
+    let judged = match kernel.has_formulations() {
+        true => in_others(kernel, (asked, counted), alone, (groups, &failing), &mut judge)?,
+        false => alone,
+    };
+    let unexplained = judged.agreeing.is_empty() && judged.reports.iter().any(differs);
+    if !unexplained || counted.stated || !kernel.counts_roundings() || interrupt::is_asked() {
+        return Ok(judged);
+    }
+    // An image has no gradients to spell.
+    let written =
+        |spelling: &&PairSpelling| kernel.has_formulations() || spelling.power != PowerAs::Conic;
+    let mut spellings: Vec<_> = PRACTISED_PAIRS.iter().filter(written).collect();
+    spellings.sort_by_key(|spelling| spelling.extra_roundings.count());
+    Ok(as_spelled(first, &spellings, &failing, &mut judge)?.unwrap_or(judged))
+}
+
+/// What a run comes to that was judged in its `first` formulation, with the others tried where it disagrees: the
+/// unusual ones where no usual one agrees, and then those with terms of f16.
+fn in_others(
+    kernel: Judging<'_>,
+    (asked, counted): (&Asked, Counted),
+    first: Judged,
+    (groups, failing): ([Vec<Formulation>; 3], &[(AnyCase, usize)]),
+    judge: &mut impl FnMut(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
+) -> Result<Judged, CliError> {
+    let differs = first.reports.iter().any(differs);
+    let others_explain = first.reports.iter().any(|report| kernel.may_lack_arrays(report));
+    if !differs && !others_explain {
+        return Ok(first);
+    }
+    let cut_short = "formulation: not all others were tried: interrupted";
+    if interrupt::is_asked() {
+        return Ok(first.saying(cut_short.to_owned()));
+    }
+    let own = first.formulation;
+    let may_explain =
+        |other: &Formulation| *other != own && (differs || kernel.is_given_others(own, *other));
     // Terms of less precision are told of, and accepted by nobody who did not ask for them; what a program
     // looks for in vain does not depend on them.
     let program = matches!(kernel, Judging::Program(_));
+    let [usual, unusual, half] = groups;
     let half = match *asked {
         Asked::One(_) if differs || !program => half,
         Asked::One(_) | Asked::Any => Vec::new(),
     };
     let groups = [usual, unusual, half]
-        .map(|group| group.into_iter().map(rounded).filter(may_explain).collect());
+        .map(|group| group.into_iter().map(|one| counted.on(one)).filter(may_explain).collect());
     let any = *asked == Asked::Any;
-    let (agreeing, tried) = try_others(groups, any, &failing, &mut judge)?;
+    let (agreeing, tried) = try_others(groups, any, failing, judge)?;
     // A trial that Ctrl-C cut short has no finding, and agrees with nothing.
     if interrupt::is_asked() {
-        return Ok(cut_short(reports));
+        return Ok(first.saying(cut_short.to_owned()));
     }
     let names: Vec<_> = agreeing.iter().map(|(formulation, _)| described(*formulation)).collect();
     if let Some((formulation, reports)) = agreeing.into_iter().next().filter(|_| any) {
@@ -301,9 +349,40 @@ pub(super) fn judge_in(
             tried.len(),
             kernel.not_tried().unwrap_or_default()
         )),
-        (true, false) => kernel.given_besides(first, &tried),
+        (true, false) => kernel.given_besides(own, &tried),
     };
-    Ok(Judged { formulation: first, reports, others, agreeing: names })
+    Ok(Judged { others, agreeing: names, ..first })
+}
+
+/// What comes of a run whose kernel has as many roundings as one of these spellings of a pair; `None` where it
+/// disagrees under all of them.
+fn as_spelled(
+    first: Formulation,
+    spellings: &[&PairSpelling],
+    failing: &[(AnyCase, usize)],
+    judge: &mut impl FnMut(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
+) -> Result<Option<Judged>, CliError> {
+    for PairSpelling { name, extra_roundings: more, .. } in spellings {
+        let sum = first.extra_roundings().count().saturating_add(more.count());
+        let Some(sum) = ExtraRoundings::new(sum) else { continue };
+        let formulation = first.with_extra_roundings(sum);
+        if disagrees(&judge(formulation, Trial::Cases(failing))?) {
+            continue;
+        }
+        let reports = judge(formulation, Trial::Other)?;
+        if interrupt::is_asked() {
+            return Ok(None);
+        }
+        if agrees(&reports) {
+            let said = format!(
+                "roundings: agrees with --extra-roundings {more}, as code has that writes a pair so: {name}; \
+                 with none some results lie outside their bounds. State the number that you count"
+            );
+            let agreeing = Vec::new();
+            return Ok(Some(Judged { formulation, reports, others: Some(said), agreeing }));
+        }
+    }
+    Ok(None)
 }
 
 /// A formulation that all of a run agrees under, with the reports.

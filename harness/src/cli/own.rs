@@ -140,8 +140,7 @@ fn formulation_of(manifest: Option<&Manifest>) -> Result<(Formulation, Option<u3
     let Some(manifest) = manifest else { return Ok((Formulation::STANDARD, None)) };
     let formulation = manifest.formulation.unwrap_or_default();
     manifest_fits(manifest, Asked::One(formulation))?;
-    let extra = roundings(Some(manifest), None)?;
-    let formulation = extra.map_or(formulation, |extra| formulation.with_extra_roundings(extra));
+    let formulation = roundings(Some(manifest), None)?.on(formulation);
     Ok((formulation, manifest.channels))
 }
 

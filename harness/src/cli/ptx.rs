@@ -54,10 +54,11 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let runs = plan.subject.runs(plan.kernel.stage(plan.formulation.first()))
         * plan.emulations.len() as u64;
     let bar = Progress::of_runs(plan.detail, "ptx", runs);
-    let (asked, extra) = (&plan.formulation, plan.extra_roundings);
-    let mut judged = judge_in(Judging::User(&plan.kernel), asked, extra, |formulation, trial| {
-        pool.install(|| Run::new(plan, formulation).judge(trial, &|runs| bar.inc(runs)))
-    })?;
+    let (asked, counted) = (&plan.formulation, plan.counted);
+    let mut judged =
+        judge_in(Judging::User(&plan.kernel), asked, counted, |formulation, trial| {
+            pool.install(|| Run::new(plan, formulation).judge(trial, &|runs| bar.inc(runs)))
+        })?;
     bar.finish_and_clear();
     if let Some(file) = &plan.save {
         save::judged(plan, judged.formulation, file)?;

@@ -17,7 +17,7 @@ use splatcheck_reference::splat::Formulation;
 use super::command::seconds;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
-use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
+use super::formulation::{Asked, Counted, Judging, Trial, asked, grouping, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::output::{OutputArgs, Progress};
 use super::ptx::{
@@ -107,7 +107,7 @@ pub struct WgslPlan {
     observe: Observe,
     subject: Subject,
     formulation: Asked,
-    extra_roundings: Option<ExtraRoundings>,
+    counted: Counted,
     setting: Setting,
     /// Whether the reduction was named.
     reduced: bool,
@@ -148,7 +148,7 @@ impl WgslArgs {
         if reduced {
             adds_up(manifest)?;
         }
-        let extra_roundings = roundings(Some(manifest), self.extra_roundings)?;
+        let counted = roundings(Some(manifest), self.extra_roundings)?;
         let repeats = self.expect.resolve(ScheduleArgs::default())?;
         let channels = self.subject.channels.or(manifest.channels);
         let wanted = For::kernel_of(Some(manifest));
@@ -186,7 +186,7 @@ impl WgslArgs {
             observe: self.observe.unwrap_or_default(),
             subject,
             formulation,
-            extra_roundings,
+            counted,
             setting,
             reduced,
             repeats,
@@ -227,17 +227,18 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let runs =
         plan.subject.runs(manifest.stage(plan.formulation.first())) * plan.engines.len() as u64;
     let bar = Progress::of_runs(plan.detail, "wgsl", runs);
-    let (asked, extra) = (&plan.formulation, plan.extra_roundings);
-    let mut judged = judge_in(Judging::Manifest(manifest), asked, extra, |formulation, trial| {
-        let progress = |runs| bar.inc(runs);
-        judge(plan, (formulation, trial), &progress, || {
-            // What is wrong with the manifest is said before an engine starts.
-            if engines.is_empty() {
-                engines = plan.engines.iter().map(start).collect::<Result<_, _>>()?;
-            }
-            Ok(&mut engines)
-        })
-    })?;
+    let (asked, counted) = (&plan.formulation, plan.counted);
+    let mut judged =
+        judge_in(Judging::Manifest(manifest), asked, counted, |formulation, trial| {
+            let progress = |runs| bar.inc(runs);
+            judge(plan, (formulation, trial), &progress, || {
+                // What is wrong with the manifest is said before an engine starts.
+                if engines.is_empty() {
+                    engines = plan.engines.iter().map(start).collect::<Result<_, _>>()?;
+                }
+                Ok(&mut engines)
+            })
+        })?;
     bar.finish_and_clear();
     judged.diagnose();
     let mut reports = judged.reports;

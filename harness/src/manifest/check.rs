@@ -61,7 +61,7 @@ pub(super) fn manifest(
         buffers,
         sizes: check.sizes(&file.sizes)?,
         formulation,
-        extra_roundings: extra_roundings.filter(|_| kind.has_formulations()),
+        extra_roundings: extra_roundings.filter(|_| kind.counts_roundings()),
         projection_roundings: extra_roundings.unwrap_or_default(),
         channels,
         rules,
@@ -275,15 +275,15 @@ impl Check<'_> {
             ("channels", file.channels.as_ref().map(|key| self.line(key))),
             ("colors", file.colors.as_ref().map(|key| self.line(key))),
         ];
+        let not_counted = |key: &&(&str, _)| key.0 != "extra_roundings";
         let refused = match self.kind {
             KernelKind::RasterizeBackward | KernelKind::Full => Vec::new(),
-            KernelKind::Rasterize => of_backward.to_vec(),
+            KernelKind::Rasterize => of_backward.iter().filter(not_counted).copied().collect(),
             KernelKind::Project | KernelKind::ProjectBackward => {
                 of_backward.iter().chain(&of_raster).copied().collect()
             }
             KernelKind::ProjectOnImage | KernelKind::ProjectOnImageBackward => {
-                let counted = |key: &&(&str, _)| key.0 == "extra_roundings";
-                let all = of_backward.iter().filter(|key| !counted(key));
+                let all = of_backward.iter().filter(not_counted);
                 all.chain(&of_raster).copied().collect()
             }
             KernelKind::Of(_) => of_backward.iter().chain(&of_splats).copied().collect(),
@@ -305,7 +305,9 @@ impl Check<'_> {
             // Its arrays say which colours a kernel takes.
             false => Terms {
                 formulation: None,
-                extra_roundings: terms.extra_roundings.filter(|_| self.kind.knows_the_image()),
+                extra_roundings: terms
+                    .extra_roundings
+                    .filter(|_| self.kind.knows_the_image() || self.kind.counts_roundings()),
                 rules: KernelRules { harmonics_alone: false, ..terms.rules },
                 ..terms
             },

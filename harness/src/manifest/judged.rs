@@ -202,9 +202,11 @@ impl Manifest {
                 comparing::by_logits(judged_rounded(&ruled, formulation, rounded)?)
             }
             true => judged_rounded(&ruled, formulation, rounded)?,
-            // Of the others the forward rasterization alone has inputs in 16 bits.
-            false if rounded != RoundedInputs::default() => {
-                let judged = judged_rounded(&ruled, Formulation::STANDARD, rounded)?;
+            // Of the others the forward rasterization alone has inputs in 16 bits, and roundings.
+            false if self.kind.counts_roundings() => {
+                let extra = formulation.extra_roundings();
+                let counted = Formulation::STANDARD.with_extra_roundings(extra);
+                let judged = judged_rounded(&ruled, counted, rounded)?;
                 comparing::without(judged, &self.left_out())
             }
             false => comparing::without(judged_on_foreign(ruled), &self.left_out()),

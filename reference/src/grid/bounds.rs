@@ -10,14 +10,15 @@
 //! scale, S'(t), the sides' weights, a gradient and a difference of entries: programs multiply these in
 //! any order, and some of them sums of terms in place of terms (tiny-cuda-nn keeps dy/dx, which its
 //! backward pass multiplies by the gradients). A term passes as many products in each, but one that is
-//! exact in one order may round in another: `Sum::add_product` counts those. Of a point without a cell
+//! exact in one order may round in another: `Sum::add_product` counts those. A feature is also made axis by
+//! axis, as a + t (b - a), and a slope as sums of products that are subtracted: `Otherwise` says what that may cost. Of a point without a cell
 //! ([`super`]) nothing is known, and since it may be added to any entry of the level, nothing of these.
 
 pub mod gate;
 mod keys;
 mod possible;
 
-use super::cell::{Cell, skewed};
+use super::cell::{Cell, corners_of_cell, skewed};
 use super::encoding::Encoding;
 use super::stages::{
     Input, PART, by_level, check_gradients, check_table, corner_rows, points, with_size,
@@ -71,6 +72,71 @@ struct Sum {
     terms: u64,
     /// The most products on the way of a term that are exact here and may round in another order.
     uncounted: u64,
+    /// What a program may lose that goes along one axis after another.
+    along_axes: Otherwise,
+    /// What a program may lose that subtracts products, where this is a sum of products of differences.
+    subtracted: Otherwise,
+}
+
+/// What a program may lose that makes a number otherwise than as a sum of products of weights and entries, or of
+/// their differences: a magnitude, and how many roundings of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Otherwise {
+    roundings: u64,
+    magnitude: f64,
+}
+
+impl Otherwise {
+    const NONE: Self = Self { roundings: 0, magnitude: 0.0 };
+
+    /// Along the axes, or all but one, each time as a + t (b - a), or for t >= 1/2 as b - (1 - t)(b - a).
+    ///
+    /// With m the largest magnitude of the corners' entries, |b - a| <= 2 m, so a step rounds that difference and
+    /// its product, 2 u 2 m, and the sum, u m: 5 u m, and passes the errors of a and b on with weights that add up
+    /// to 1; for t = 0 it is a. That is 5 u m for each other axis, also where the weights of large entries are
+    /// small, while the sum of weighted entries loses in proportion to what is left of them. A slope is a
+    /// difference of two such numbers, times the gradient, the scale and S'(t).
+    fn along_axes<M: Model, const D: usize>(
+        encoding: &Encoding,
+        cell: &Cell<Bounded<M>, D>,
+        but: Option<usize>,
+    ) -> Self {
+        if corners_of_cell(encoding, D) < 1 << D {
+            return Self::NONE;
+        }
+        let rounds = |t: &Bounded<M>| t.value() != 0.0 || t.radius() != 0.0;
+        let fractions = cell.fractions().iter().enumerate();
+        let steps = fractions.filter(|(axis, t)| Some(*axis) != but && rounds(t)).count();
+        Self { roundings: 5 * steps as u64, magnitude: 0.0 }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            roundings: self.roundings.max(other.roundings),
+            magnitude: self.magnitude.max(other.magnitude),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { magnitude: self.magnitude + other.magnitude, ..self.or(other) }
+    }
+
+    /// The radius of an element that is off by `radius` already, with `more` roundings.
+    fn radius(
+        self,
+        more: u64,
+        element: &ElementBound,
+        radius: f64,
+        model: &ArithmeticModel,
+    ) -> f64 {
+        if self.roundings == 0 || self.magnitude == 0.0 {
+            return radius;
+        }
+        let depth = self.roundings + more;
+        // As many operations as there are roundings may lose a subnormal number each.
+        let own = ElementBound { magnitude: self.magnitude, radius, ..*element };
+        own.tolerance(depth, depth, model)
+    }
 }
 
 impl Sum {
@@ -79,6 +145,8 @@ impl Sum {
         element: ElementBound { value: f64::NAN, magnitude: f64::INFINITY, radius: f64::INFINITY },
         terms: 1,
         uncounted: 0,
+        along_axes: Otherwise::NONE,
+        subtracted: Otherwise::NONE,
     };
 
     fn add<M: Model>(&mut self, term: Bounded<M>) {
@@ -95,6 +163,8 @@ impl Sum {
     fn add_sum(&mut self, other: &Self) {
         self.terms += other.terms;
         self.uncounted = self.uncounted.max(other.uncounted);
+        self.along_axes = self.along_axes.and(other.along_axes);
+        self.subtracted = self.subtracted.and(other.subtracted);
         self.element.add_sum(&other.element);
     }
 
@@ -108,22 +178,44 @@ impl Sum {
             element: ElementBound { magnitude: a.magnitude.max(b.magnitude), radius, ..a },
             terms: self.terms.max(other.terms),
             uncounted: self.uncounted.max(other.uncounted),
+            along_axes: self.along_axes.or(other.along_axes),
+            subtracted: self.subtracted.or(other.subtracted),
         }
     }
 
-    /// What a lane may have, whose registers flush only where the model's do.
-    fn total<M: Model>(mut self) -> Bounded<M> {
-        let registers = ArithmeticModel { atomics_may_flush: M::TABLE.may_flush, ..M::TABLE };
+    /// What a lane may have, whose registers flush only where the model's do, of a sum of weighted entries.
+    fn total<M: Model>(self) -> Bounded<M> {
+        let (element, registers) = (self.element, Self::registers::<M>());
+        let axes = self.along_axes.radius(0, &element, element.radius, &registers);
+        self.weighted::<M>(|radius| radius.max(axes))
+    }
+
+    /// The same of a sum of products of differences on so many levels.
+    fn total_of_slopes<M: Model>(self, levels: u64) -> Bounded<M> {
+        let (element, registers) = (self.element, Self::registers::<M>());
+        let subtracted = self.subtracted.radius(levels, &element, element.radius, &registers);
+        self.weighted::<M>(|radius| {
+            // The sides of a difference are off besides what its products and sums lose.
+            self.along_axes.radius(0, &element, radius, &registers).max(subtracted)
+        })
+    }
+
+    fn registers<M: Model>() -> ArithmeticModel {
+        ArithmeticModel { atomics_may_flush: M::TABLE.may_flush, ..M::TABLE }
+    }
+
+    /// The sum, with what another program may lose for its own radius.
+    fn weighted<M: Model>(mut self, otherwise: impl Fn(f64) -> f64) -> Bounded<M> {
         let alone = self.terms <= 1;
         // Nothing is added up; and of a product that is exact, so is every product of some of its factors.
         if alone && (self.uncounted == 0 || self.element.radius == 0.0) {
-            return Bounded::new(self.element.value, self.element.radius);
+            return Bounded::new(self.element.value, otherwise(self.element.radius));
         }
         self.element.finish(self.terms);
         // Each product is one more rounding on the way of a term, as an addition is.
         let depth = self.terms.saturating_sub(1) + self.uncounted;
-        let radius = self.element.tolerance(depth, self.terms, &registers);
-        Bounded::new(self.element.value, radius)
+        let radius = self.element.tolerance(depth, self.terms, &Self::registers::<M>());
+        Bounded::new(self.element.value, otherwise(radius))
     }
 }
 
@@ -191,11 +283,14 @@ fn forward_part<M: Model, const D: usize>(
                 continue;
             };
             let sums = seen.joined::<MOST_FEATURES>(|cell| {
-                let mut sums = [Sum::default(); MOST_FEATURES];
+                let along_axes = Otherwise::along_axes(encoding, cell, None);
+                let mut sums = [Sum { along_axes, ..Sum::default() }; MOST_FEATURES];
                 cell.weights(encoding, |corner, weight| {
                     let entry = level.entry(cell.vertex(corner, encoding)) as usize;
                     for (sum, &x) in sums.iter_mut().zip(&table[entry * width..][..width]) {
                         sum.add(weight * Bounded::from_f32(x));
+                        let largest = &mut sum.along_axes.magnitude;
+                        *largest = largest.max(f64::from(x.abs()));
                     }
                 });
                 sums
@@ -246,7 +341,10 @@ fn input_part<M: Model, const D: usize>(
                 sums.iter_mut().zip(&slopes).for_each(|(sum, slope)| sum.add_sum(slope));
             }
         }
-        elements.extend(skewed(grid.encoding(), sums.map(Sum::total::<M>)));
+        elements.extend(skewed(
+            grid.encoding(),
+            sums.map(|sum| sum.total_of_slopes::<M>(levels.len() as u64)),
+        ));
     }
     Bounds { elements, undecided }
 }
@@ -264,13 +362,34 @@ fn slopes<M: Model, const D: usize>(
     let is_exact = |x: Bounded<M>| u64::from(x.radius() == 0.0);
     // A product with a fraction that is not exact rounds.
     let some_exact = cell.fractions().iter().any(|&t| is_exact(t) == 1);
-    let of_weight = if some_exact { cell.products_of_slope(encoding) } else { 0 };
+    let products = cell.products_of_slope(encoding);
+    let of_weight = if some_exact { products } else { 0 };
+    let corners = &rows[..corners_of_cell(encoding, D)];
+    let largest: [f64; MOST_FEATURES] = std::array::from_fn(|f| {
+        let of_corner = |row: &usize| f64::from(table.get(row + f).map_or(0.0, |x| x.abs()));
+        corners.iter().map(of_corner).fold(0.0, f64::max)
+    });
+    for (axis, sum) in sums.iter_mut().enumerate() {
+        sum.along_axes = Otherwise::along_axes(encoding, cell, Some(axis));
+    }
+    // A side adds up the products of its corners, each of two more numbers; then the difference and its products
+    // with S'(t) and the scale.
+    let side = (corners.len() * v_features.len()) as u64 + products + 5;
     cell.slopes(level, encoding, |axis, corners, weight| {
         for (f, &v) in v_features.iter().enumerate() {
-            let [left, right] = corners.map(|corner| Bounded::from_f32(table[rows[corner] + f]));
+            let entries = corners.map(|corner| table[rows[corner] + f]);
+            let [left, right] = entries.map(Bounded::from_f32);
             let by_gradient = v.lift() * (right - left);
-            let term = weight * by_gradient;
-            sums[axis].add_product(term, of_weight + is_exact(by_gradient) + is_exact(term));
+            let (term, sum) = (weight * by_gradient, &mut sums[axis]);
+            sum.add_product(term, of_weight + is_exact(by_gradient) + is_exact(term));
+            let share = weight * v.lift();
+            sum.along_axes.magnitude += share.magnitude() * 2.0 * largest[f];
+            let [left, right] = [share * left, share * right];
+            let rounds = [left, right, right - left].iter().any(|x| x.radius() != 0.0);
+            if rounds || sum.terms > 1 {
+                sum.subtracted.roundings = side;
+            }
+            sum.subtracted.magnitude += left.magnitude() + right.magnitude();
         }
     });
     sums

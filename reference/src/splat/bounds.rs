@@ -36,7 +36,7 @@ mod unordered;
 
 pub use alpha::MAX_PATHS;
 pub use backward::{GradientBounds, backward, backward_as};
-pub use forward_lanes::{RasterBounds, forward};
+pub use forward_lanes::{RasterBounds, forward, forward_rounded};
 pub use pair::{PairBounds, pair};
 pub use pipeline::{PipelineBounds, pipeline};
 pub use project::{

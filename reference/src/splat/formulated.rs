@@ -51,7 +51,6 @@ mod checkpoints;
 mod tests;
 mod view;
 
-pub(crate) use arrays::BackwardArrays;
 pub use checkpoints::{CheckpointArrays, checkpoints};
 pub use view::{BackwardView, Checkpoints, MissingInput, Omitted, one_minus_alpha};
 pub(crate) use view::{Ends, Start, light_behind};

@@ -20,7 +20,7 @@ use crate::cli::command::seconds;
 use crate::cli::compiler::CompilerArgs;
 use crate::cli::exit::CliError;
 use crate::cli::expect::ExpectArgs;
-use crate::cli::formulation::{Asked, asked};
+use crate::cli::formulation::{Asked, Counted, asked};
 use crate::cli::gate::{GateArgs, GatePlan};
 use crate::cli::number::positive;
 use crate::cli::output::OutputArgs;
@@ -135,7 +135,7 @@ pub struct PtxPlan {
     /// Which expressions are accepted.
     pub formulation: Asked,
     /// Roundings of its intermediates, in place of the formulation's own.
-    pub extra_roundings: Option<ExtraRoundings>,
+    pub counted: Counted,
     /// How it runs, once for each.
     pub emulations: Vec<Emulation>,
     /// Whether the number of launches was typed.
@@ -217,7 +217,7 @@ impl PtxArgs {
             setting,
             named: self.judged.reduced.reduction.is_some(),
             formulation,
-            extra_roundings: roundings(kernel.manifest(), self.extra_roundings)?,
+            counted: roundings(kernel.manifest(), self.extra_roundings)?,
             kernel,
             emulations: orders.into_iter().map(emulation).collect(),
             launches_given: self.launches.is_some(),
@@ -267,18 +267,19 @@ pub(in crate::cli) fn without_formulations(
     manifest: &Manifest,
     (formulation, extra): (bool, bool),
 ) -> Result<(), CliError> {
-    let option = match (formulation, extra) {
-        (true, _) => "--formulation",
-        (false, true) => "--extra-roundings",
-        (false, false) => return Ok(()),
+    let kind = manifest.kind;
+    let (option, who) = match (formulation, extra) {
+        (true, _) if !kind.has_formulations() => {
+            ("--formulation", "only rasterize_backward has formulations")
+        }
+        (_, true) if !kind.counts_roundings() => {
+            ("--extra-roundings", "only rasterize and rasterize_backward have the option")
+        }
+        _ => return Ok(()),
     };
-    if manifest.kind.has_formulations() {
-        return Ok(());
-    }
-    let stage = manifest.kind.name();
+    let stage = kind.name();
     Err(CliError::new(format!(
-        "{option}: the manifest is of stage {stage}, and only rasterize_backward has formulations: leave \
-         the option out"
+        "{option}: the manifest is of stage {stage}, and {who}: leave the option out"
     )))
 }
 
@@ -318,11 +319,11 @@ pub(in crate::cli) fn manifest_fits(manifest: &Manifest, asked: Asked) -> Result
 pub(in crate::cli) fn roundings(
     manifest: Option<&Manifest>,
     typed: Option<ExtraRoundings>,
-) -> Result<Option<ExtraRoundings>, CliError> {
-    let Some(manifest) = manifest else { return Ok(typed) };
-    let counted = typed.or(manifest.extra_roundings);
-    match manifest.roundings_of_units() {
-        0 => Ok(counted),
+) -> Result<Counted, CliError> {
+    let counted = typed.or_else(|| manifest?.extra_roundings);
+    let stated = counted.is_some();
+    let extra = match manifest.map_or(0, Manifest::roundings_of_units) {
+        0 => counted,
         more => {
             let sum = counted.unwrap_or_default().count().saturating_add(more);
             let many = || {
@@ -331,7 +332,8 @@ pub(in crate::cli) fn roundings(
                     ExtraRoundings::MOST
                 ))
             };
-            ExtraRoundings::new(sum).map(Some).ok_or_else(many)
+            Some(ExtraRoundings::new(sum).ok_or_else(many)?)
         }
-    }
+    };
+    Ok(Counted { extra, stated })
 }

@@ -109,6 +109,13 @@ impl KernelKind {
         }
     }
 
+    /// Whether its bounds widen by roundings that are counted in a kernel's source, beside the projections
+    /// that know the size of the image.
+    #[must_use]
+    pub fn counts_roundings(self) -> bool {
+        self.has_formulations() || self == Self::Rasterize
+    }
+
     /// Whether it works on Gaussians and cameras, before or after what is rasterized.
     #[must_use]
     pub fn projects(self) -> bool {

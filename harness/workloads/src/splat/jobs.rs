@@ -13,6 +13,7 @@ use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::{Arithmetic, Expectation};
 use splatcheck_judge::scatter_step::Scatter;
 use splatcheck_judge::workload::{FailedRun, Job, Oracle};
+use splatcheck_reference::arithmetic::ExtraRoundings;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ pub(super) fn raster_jobs(
     if wanted(RASTERIZE) {
         // Its arrays are among those of the backward stage, and are shared with them.
         let forward = backward.clone().only(|name| RASTERIZE.reads(name));
-        let oracle = Box::new(Rasterize(Arc::clone(&stage)));
+        let extra = formulation.extra_roundings();
+        let oracle = Box::new(Rasterize { stage: Arc::clone(&stage), extra });
         jobs.push(Job::new(RASTERIZE, forward, lanes, oracle)?);
     }
     let given = stage_of(formulation);
@@ -49,24 +51,28 @@ pub(super) fn raster_jobs(
 
 /// The oracle of `rasterize`.
 #[derive(Debug)]
-struct Rasterize(Arc<RasterStage>);
+struct Rasterize {
+    stage: Arc<RasterStage>,
+    /// Of a kernel that spells its intermediates otherwise.
+    extra: ExtraRoundings,
+}
 
 impl Oracle for Rasterize {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        expectation::rasterize(&self.0, arithmetic)
+        expectation::rasterize(&self.stage, self.extra, arithmetic)
     }
 
     fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
-        of_rasterize(&self.0, run)
+        of_rasterize(&self.stage, self.extra, run)
     }
 
     fn arrays(&self) -> Option<&dyn Any> {
-        Some(&*self.0)
+        Some(&*self.stage)
     }
 
     fn expect_with(&self, other: &dyn Any, array: &str, run: Arithmetic) -> Option<Expectation> {
-        let stage = self.0.with_array_of(other.downcast_ref()?, array)?;
-        Some(expectation::rasterize(&stage, run))
+        let stage = self.stage.with_array_of(other.downcast_ref()?, array)?;
+        Some(expectation::rasterize(&stage, self.extra, run))
     }
 }
 
@@ -85,7 +91,8 @@ impl Oracle for RasterizeBackward {
     }
 
     fn expect_beside(&self, arithmetic: Arithmetic) -> Option<Expectation> {
-        self.with_image.then(|| expectation::image(&self.stage, arithmetic))
+        let extra = self.judged.1.extra_roundings();
+        self.with_image.then(|| expectation::image(&self.stage, extra, arithmetic))
     }
 
     fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {

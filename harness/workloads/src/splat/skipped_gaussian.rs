@@ -13,7 +13,7 @@ use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{BackwardInputs, ShapeError, TensorError};
 use splatcheck_judge::judge::{Arithmetic, Expectation, Output, OutputBound, Terms};
 use splatcheck_judge::workload::{AnyCase, CaseError, Job, Oracle, Variant};
-use splatcheck_reference::arithmetic::ElementBound;
+use splatcheck_reference::arithmetic::{ElementBound, ExtraRoundings};
 use std::sync::Arc;
 
 /// Power is above 0 everywhere but in the mean, which is on no sample point, and below 1 in most
@@ -86,7 +86,8 @@ struct Forward(Arc<RasterStage>);
 
 impl Oracle for Forward {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        let mut expectation = super::expectation::rasterize(&self.0, arithmetic);
+        let mut expectation =
+            super::expectation::rasterize(&self.0, ExtraRoundings::NONE, arithmetic);
         for output in expectation.rows.iter_mut().flat_map(|rows| &mut rows.outputs) {
             if let OutputBound::OneOf(allowed) = &mut output.bound {
                 let shift = |pixel: usize, id: &mut i64| {

@@ -6,7 +6,7 @@
 //! sum of the terms' radii, and how many terms each tile adds.
 
 use super::backward_lanes::{TileJob, TileSums};
-use super::counting::Counting;
+use super::counting::CountingImage;
 use crate::arithmetic::ElementBound;
 use crate::arithmetic::{Bounded, LaneJob, Model, dispatch};
 use crate::splat::backward::rasterize::GEOMETRY;
@@ -72,8 +72,8 @@ pub fn backward_as<M: Model>(
     let bounds = if formulation.extra_roundings().is_none() {
         in_tiles(view, inputs, |job| dispatch(job))
     } else {
-        let counting = Counting::new(view, inputs);
-        in_tiles(&counting.view(), &counting.inputs(), |job| job.run(0.0_f64))
+        let (image, inputs) = (CountingImage::new(view), inputs.map(Bounded::counting));
+        in_tiles(&image.view(), &inputs.view(), |job| job.run(0.0_f64))
     };
     match formulation.terms() {
         TermFormat::F32 => bounds,

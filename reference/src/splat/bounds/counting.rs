@@ -1,27 +1,21 @@
-//! The backward stage's inputs over a model that counts extra roundings.
+//! A stage's inputs over a model that counts extra roundings.
 
 use crate::arithmetic::{Bounded, Extra, Model};
-use crate::splat::formulated::{BackwardArrays, BackwardView};
 use crate::splat::view::{RasterView, Splats};
 
-/// The same numbers in arrays of their own.
-pub(super) struct Counting<'a, M> {
+/// What is rasterized, the same numbers in arrays of their own.
+pub(super) struct CountingImage<'a, M> {
     view: RasterView<'a, Bounded<M>>,
     splats: Splats<Bounded<Extra<M>>>,
     background: Vec<Bounded<Extra<M>>>,
-    inputs: BackwardArrays<'a, Bounded<Extra<M>>>,
 }
 
-impl<'a, M: Model> Counting<'a, M> {
-    pub(super) fn new(
-        view: &RasterView<'a, Bounded<M>>,
-        inputs: &BackwardView<'a, Bounded<M>>,
-    ) -> Self {
+impl<'a, M: Model> CountingImage<'a, M> {
+    pub(super) fn new(view: &RasterView<'a, Bounded<M>>) -> Self {
         Self {
             view: *view,
             splats: view.splats.map(Bounded::counting),
             background: view.background.iter().map(|&x| x.counting()).collect(),
-            inputs: inputs.map(Bounded::counting),
         }
     }
 
@@ -34,9 +28,5 @@ impl<'a, M: Model> Counting<'a, M> {
             lists: self.view.lists,
             background: &self.background,
         }
-    }
-
-    pub(super) fn inputs(&self) -> BackwardView<'_, Bounded<Extra<M>>> {
-        self.inputs.view()
     }
 }

@@ -2,9 +2,13 @@
 //! by themselves from the first that is not.
 
 use super::alpha::alpha_at;
+use super::counting::CountingImage;
 use super::forward_paths::{Outcome, Pixel, finish};
 use super::lanes::{self, Along, Cells, Constants, Place, Splat, flags, samples};
-use crate::arithmetic::{Arith, Bounded, ExtraRoundings, LaneJob, Lanes, Model, Scalar, dispatch};
+use crate::arithmetic::{
+    Arith, Bounded, Extra, ExtraRoundings, LaneJob, Lanes, Model, Scalar, dispatch, rounded,
+};
+use crate::splat::pair::one_term;
 use crate::splat::rasterize::last_id;
 use crate::splat::reach::{Footprint, footprints};
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Tile};
@@ -32,6 +36,28 @@ pub struct RasterBounds<M> {
 /// Bounds of the whole image.
 #[must_use]
 pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
+    in_tiles(view, ExtraRoundings::NONE, |job| dispatch(job))
+}
+
+/// Bounds of the whole image for a program that rounds each term so often besides on its way into the
+/// power, alpha, the transmittance and the weight of a colour.
+///
+/// They have code of their own for one pixel at a time, as those of
+/// [`backward_as`](super::backward_as) do.
+#[must_use]
+pub fn forward_rounded<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    extra: ExtraRoundings,
+) -> RasterBounds<Extra<M>> {
+    let counting = CountingImage::new(view);
+    in_tiles(&counting.view(), extra, |job| job.run(0.0_f64))
+}
+
+fn in_tiles<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    extra: ExtraRoundings,
+    run: impl Fn(TileJob<'_, M>) -> Vec<(usize, Outcome<M>)> + Sync,
+) -> RasterBounds<M> {
     let (width, height) = (view.width as usize, view.height as usize);
     let (pixels, channels) = (width * height, view.splats.channels);
     let zero = Bounded::from_f64(0.0);
@@ -47,7 +73,7 @@ pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
     let footprints = footprints(view);
     let outcomes: Vec<Vec<(usize, Outcome<M>)>> = (0..tiles)
         .into_par_iter()
-        .map(|number| dispatch(TileJob { view, footprints: &footprints, number }))
+        .map(|number| run(TileJob { view, footprints: &footprints, number, extra }))
         .collect();
     for (at, outcome) in outcomes.into_iter().flatten() {
         out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);
@@ -80,6 +106,7 @@ pub(super) struct TileJob<'a, M> {
     pub(super) view: &'a RasterView<'a, Bounded<M>>,
     pub(super) footprints: &'a [Footprint<Bounded<M>>],
     pub(super) number: usize,
+    pub(super) extra: ExtraRoundings,
 }
 
 impl<M: Model> LaneJob<f64> for TileJob<'_, M> {
@@ -96,9 +123,9 @@ impl<M: Model> LaneJob<f64> for TileJob<'_, M> {
 impl<M: Model> TileJob<'_, M> {
     #[inline(always)]
     fn walk<L: Lanes<Elem = f64>>(&self, walk: &mut Walk<'_, M>, lanes: L) {
-        let Self { view, footprints, number } = *self;
+        let Self { view, footprints, number, extra } = *self;
         let list = view.lists.range(number);
-        let constants = Constants::new(view.convention, lanes, ExtraRoundings::NONE);
+        let constants = Constants::new(view.convention, lanes, extra);
         let (mut entries, mut along) = (Entries::new(), Along::new());
         for (batch, ids) in view.lists.flatten_ids[list].chunks(BATCH).enumerate() {
             if walk.alive == 0 {
@@ -174,7 +201,7 @@ impl<'a, M: Model> Walk<'a, M> {
                 let place = along.at(column, row);
                 let leaves = self.step(&splat, entry, constants, place, [block, lane]);
                 if let Some(leaves) = leaves {
-                    self.leave(leaves, block);
+                    self.leave(leaves, block, constants.extra);
                 }
             }
         }
@@ -215,14 +242,15 @@ impl<'a, M: Model> Walk<'a, M> {
         }
         let alpha = lanes::alpha_at(splat, constants, place, running)?;
         let t = block.t.load(lanes, lane);
-        let next = t * (constants.one - alpha.alpha);
+        let next =
+            rounded!(t * (constants.one - alpha.alpha), constants.extra, [t, alpha.alpha * t]);
         let stops = constants.stops(next);
         let visible = lanes.and(running, alpha.visible);
         let takes = lanes.and(visible, stops.never);
         let stop = lanes.and(visible, stops.always);
         let settled = lanes.and(lanes.not(takes), lanes.not(stop));
         let leaves = lanes.and(lanes.and(running, lanes.not(alpha.skipped)), settled);
-        let weight = alpha.alpha * t;
+        let weight = one_term(alpha.alpha * t, constants.extra);
         let channels = self.view.splats.channels;
         let colors = &mut self.colors[at * channels..(at + 1) * channels];
         for (cells, &color) in colors.iter_mut().zip(self.view.splats.color(entry.id)) {
@@ -246,14 +274,15 @@ impl<'a, M: Model> Walk<'a, M> {
 
     /// Lets pixels go on by themselves.
     #[cold]
-    fn leave(&mut self, flags: PerPixel<f64>, at: usize) {
+    fn leave(&mut self, flags: PerPixel<f64>, at: usize, extra: ExtraRoundings) {
         let (channels, block) = (self.view.splats.channels, &mut self.blocks[at]);
         (self.any_left, block.left) = (true, true);
         for (lane, _) in flags.iter().enumerate().filter(|&(_, &flag)| flag > 0.0) {
             let colors = &self.colors[at * channels..(at + 1) * channels];
             let colors = colors.iter().map(|cells| cells.get(lane)).collect();
             let last = last_id(block.last[lane], self.start);
-            self.pixels[at * BLOCK + lane] = Some(Pixel::at(block.t.get(lane), colors, last));
+            self.pixels[at * BLOCK + lane] =
+                Some(Pixel::at(block.t.get(lane), colors, last).rounding(extra));
         }
     }
 
@@ -269,8 +298,7 @@ impl<'a, M: Model> Walk<'a, M> {
                 continue;
             }
             let sample = [self.tile.samples[0][column][lane], self.tile.samples[1][row][lane]];
-            let none = ExtraRoundings::NONE;
-            if let Some(pair) = alpha_at(self.view, &entry.footprint, sample, none) {
+            if let Some(pair) = alpha_at(self.view, &entry.footprint, sample, pixel.extra) {
                 pixel.step(&pair, color, position, self.view.convention);
                 if !pixel.live() {
                     self.alive -= 1;
@@ -307,16 +335,16 @@ mod tests {
 
     #[test]
     fn pixels_in_lanes_have_the_bits_of_pixels_by_themselves() {
-        let mut undecided = 0;
+        let (mut undecided, extra) = (0, ExtraRoundings::NONE);
         for test in TestView::all() {
             let view = test.view();
             let footprints = footprints(&view);
             for number in 0..view.lists.tile_offsets.len() - 1 {
-                let job = || TileJob { view: &view, footprints: &footprints, number };
+                let job = || TileJob { view: &view, footprints: &footprints, number, extra };
                 let mut alone = Walk::new(&view, number);
                 for block in 0..alone.tile.len() {
                     let flags = alone.blocks[block].stopped.map(|stopped| 1.0 - stopped);
-                    alone.leave(PerPixel(flags), block);
+                    alone.leave(PerPixel(flags), block, extra);
                     alone.blocks[block].stopped = PerPixel::all(1.0);
                 }
                 job().walk(&mut alone, 0.0);

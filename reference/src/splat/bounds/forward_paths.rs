@@ -1,8 +1,9 @@
 //! A pixel on its way front to back: every path that roundings leave open.
 
 use super::alpha::{BoundedAlpha, MAX_PATHS, stops, value_stops};
-use crate::arithmetic::{Arith, Bounded, Model, Scalar, Tristate};
+use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Tristate, rounded};
 use crate::splat::convention::Convention;
+use crate::splat::pair::one_term;
 
 /// One way through a pixel's list.
 #[derive(Clone)]
@@ -26,8 +27,7 @@ impl<M: Model> Path<M> {
         self.other_last.extend(&other.other_last);
     }
 
-    fn blend(&mut self, alpha: Bounded<M>, next: Bounded<M>, color: &[Bounded<M>], position: i32) {
-        let weight = alpha * self.t;
+    fn blend(&mut self, [weight, next]: [Bounded<M>; 2], color: &[Bounded<M>], position: i32) {
         for (slot, &color) in self.colors.iter_mut().zip(color) {
             *slot = color.mul_add(weight, *slot);
         }
@@ -43,6 +43,8 @@ pub(super) struct Pixel<M> {
     /// Comparisons that were followed both ways, and those of them that may stop the pixel.
     pub(super) undecided: u64,
     pub(super) undecided_stops: u64,
+    /// Of alpha, the transmittance and the weights.
+    pub(super) extra: ExtraRoundings,
 }
 
 impl<M: Model> Pixel<M> {
@@ -59,7 +61,12 @@ impl<M: Model> Pixel<M> {
 
     /// A pixel on its way along these paths.
     pub(super) fn on(paths: Vec<Path<M>>) -> Self {
-        Self { paths, undecided: 0, undecided_stops: 0 }
+        Self { paths, undecided: 0, undecided_stops: 0, extra: ExtraRoundings::NONE }
+    }
+
+    /// The same for a program that rounds so often besides.
+    pub(super) fn rounding(self, extra: ExtraRoundings) -> Self {
+        Self { extra, ..self }
     }
 
     /// Takes one visible or perhaps visible Gaussian along every path.
@@ -99,20 +106,22 @@ impl<M: Model> Pixel<M> {
         position: i32,
         convention: &Convention,
     ) {
-        let next = self.paths[i].t * (Bounded::from_f64(1.0) - alpha);
+        let t = self.paths[i].t;
+        let next = rounded!(t * (Bounded::from_f64(1.0) - alpha), self.extra, [t, alpha * t]);
+        let taken = [one_term(alpha * t, self.extra), next];
         match stops(next, convention) {
             Tristate::Always => self.paths[i].stopped = true,
-            Tristate::Never => self.paths[i].blend(alpha, next, color, position),
+            Tristate::Never => self.paths[i].blend(taken, color, position),
             Tristate::Undecided => {
                 self.undecided += 1;
                 self.undecided_stops += 1;
                 let mut copy = self.paths[i].clone();
                 if i == 0 && value_stops(next, convention) {
                     self.paths[0].stopped = true;
-                    copy.blend(alpha, next, color, position);
+                    copy.blend(taken, color, position);
                 } else {
                     copy.stopped = true;
-                    self.paths[i].blend(alpha, next, color, position);
+                    self.paths[i].blend(taken, color, position);
                 }
                 self.paths.push(copy);
             }

@@ -68,8 +68,8 @@ pub(super) struct Constants<M, L> {
     transmittance_min: Bounded<M, L>,
     stop_rule: StopRule,
     clamp_gradient: ClampGradient,
-    /// Of the power and of alpha.
-    extra: ExtraRoundings,
+    /// Of the power, alpha and, forward, the transmittance and the weights.
+    pub(super) extra: ExtraRoundings,
 }
 
 impl<M: Model, L: Lanes<Elem = f64>> Constants<M, L> {

@@ -172,13 +172,13 @@ pub(crate) fn contain(
     observed.ratios.push(if error > 0.0 { error / bound } else { 0.0 });
 }
 
-fn check_forward<M: Model>(
-    case: &Case,
+/// Asserts that an evaluation's image lies within the bounds.
+pub(super) fn check_forward<S: Scalar, M: Model>(
+    raster: &Raster<S>,
     bounds: &RasterBounds<M>,
     place: &str,
     ratios: &mut Ratios,
 ) {
-    let raster = rasterize(&case.over::<Perturbed<M>>().view());
     let outputs = [
         ("render_colors", &raster.render_colors, &bounds.render_colors),
         ("render_alphas", &raster.render_alphas, &bounds.render_alphas),
@@ -285,7 +285,8 @@ fn check_model<M: Model>(convention: Convention, ratios: &mut Ratios) {
             let place = format!("{name}, model {}, {luck:?}, seed {seed}", M::TABLE.name);
             let mut random = Random(seed);
             perturb(random.bits(), luck);
-            check_forward(&case, &forward, &place, ratios);
+            let raster = rasterize(&case.over::<Perturbed<M>>().view());
+            check_forward(&raster, &forward, &place, ratios);
             check_backward::<M>(&case, &backward, &place, &mut random, ratios, &|lifted| {
                 rasterize_backward(&lifted.view(), &lifted.loss())
             });

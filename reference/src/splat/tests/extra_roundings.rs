@@ -1,16 +1,17 @@
 //! Extra roundings: programs that spell the intermediates of an expression otherwise lie inside its
 //! bounds with as many extra roundings as were counted, and not inside those without any.
 
-use super::containment::{Case, Lifted, Ratios, check_backward, conclude, rows};
+use super::containment::{Case, Lifted, Ratios, check_backward, check_forward, conclude, rows};
 use super::formulations::{Inputs, bounds_of, with_and_without_checkpoints};
 use crate::arithmetic::{
     Arith, Bounded, Cuda, CudaFast, ExtraRoundings, Ieee, Luck, Model, Perturbed, Scalar, Wgsl,
     perturb,
 };
 use crate::splat::backward::rasterize::SplatGradients;
-use crate::splat::bounds::{self, GradientBounds};
-use crate::splat::convention::Convention;
+use crate::splat::bounds::{self, GradientBounds, RasterBounds};
+use crate::splat::convention::{Convention, StopRule};
 use crate::splat::formulation::Formulation;
+use crate::splat::rasterize::Raster;
 use crate::splat::synthetic::Random;
 use crate::splat::view::{LossView, RasterView, Splats, TileLists};
 
@@ -204,6 +205,116 @@ fn another_spelling_stays_within_the_bounds_of_its_count_in_cuda() {
 #[test]
 fn another_spelling_stays_within_the_bounds_of_its_count_in_fast_cuda() {
     another_spelling::<CudaFast>();
+}
+
+/// A forward program of another spelling: the power in completed squares (26, as
+/// [`PRACTISED_PAIRS`](crate::splat::spelled::PRACTISED_PAIRS) counts), T - alpha T (2), and a colour's
+/// product with alpha first (1). So K = 26.
+fn other_forward<M: Model>(lifted: &Lifted<'_, Perturbed<M>>) -> Raster<Perturbed<M>> {
+    let view = lifted.view();
+    let pixels = view.width as usize * view.height as usize;
+    let zero = Perturbed::from_f32(0.0);
+    let mut raster = Raster {
+        render_colors: vec![zero; 3 * pixels],
+        render_alphas: vec![zero; pixels],
+        transmittance: vec![zero; pixels],
+        last_ids: vec![-1; pixels],
+    };
+    for tile in 0..view.lists.tile_offsets.len() - 1 {
+        let [x0, y0, w, h] = view.tile_rect(tile);
+        for (x, y) in (0..w * h).map(|i| (x0 + i % w, y0 + i / w)) {
+            other_pixel_forward(&view, [x, y], tile, &mut raster);
+        }
+    }
+    raster
+}
+
+/// One pixel of [`other_forward`].
+fn other_pixel_forward<M: Model>(
+    view: &RasterView<'_, Perturbed<M>>,
+    [x, y]: [usize; 2],
+    tile: usize,
+    raster: &mut Raster<Perturbed<M>>,
+) {
+    let at = y * view.width as usize + x;
+    let [zero, one, half] = [0.0, 1.0, 0.5].map(Perturbed::<M>::from_f32);
+    let of = Perturbed::<M>::from_f64;
+    let rules = view.convention;
+    let (mut t, mut color) = (one, [zero; 3]);
+    for position in view.lists.range(tile) {
+        let id = view.lists.flatten_ids[position] as usize;
+        let ([a, b, c], opacity) = (view.splats.conics[id], view.splats.opacities[id]);
+        let [dx, dy] =
+            [(0, x), (1, y)].map(|(axis, i)| view.splats.means2d[id][axis] - of(view.sample(i)));
+        let slope = b / a;
+        let (across, rest) = (dx + slope * dy, c - b * slope);
+        let sigma = half * ((a * across) * across + (rest * dy) * dy);
+        let alpha = of(rules.alpha_max).min(opacity * (-sigma).exp());
+        if zero.value_less(-sigma) || alpha.value_less(of(rules.alpha_min)) {
+            continue;
+        }
+        let (next, least) = (t - alpha * t, of(rules.transmittance_min));
+        let stops = match rules.stop_rule {
+            StopRule::Less => next.value_less(least),
+            StopRule::LessOrEqual => !least.value_less(next),
+        };
+        if stops {
+            break;
+        }
+        for (sum, &channel) in color.iter_mut().zip(view.splats.color(id)) {
+            *sum = *sum + (channel * alpha) * t;
+        }
+        raster.last_ids[at] = i32::try_from(position).expect("few entries");
+        t = next;
+    }
+    for (d, &sum) in color.iter().enumerate() {
+        raster.render_colors[3 * at + d] = sum + t * view.background[d];
+    }
+    (raster.render_alphas[at], raster.transmittance[at]) = (one - t, t);
+}
+
+/// Elements of the image that lie outside bounds.
+fn image_outside<S: Scalar, M: Model>(raster: &Raster<S>, bounds: &RasterBounds<M>) -> usize {
+    let outputs = [
+        (&raster.render_colors, &bounds.render_colors),
+        (&raster.render_alphas, &bounds.render_alphas),
+        (&raster.transmittance, &bounds.transmittance),
+    ];
+    let elements = outputs.into_iter().flat_map(|(values, bounds)| values.iter().zip(bounds));
+    elements.filter(|(x, bound)| (x.value() - bound.value()).abs() > bound.radius()).count()
+}
+
+/// The image of another spelling lies within the bounds of its count, and not within those without any.
+#[test]
+fn another_image_stays_within_the_bounds_of_its_count() {
+    fn contained<M: Model>() {
+        let (mut ratios, mut outside) = (Ratios::new(), 0);
+        on_one_thread(|| {
+            for (convention, seed) in [Convention::inria(), Convention::gsplat()]
+                .into_iter()
+                .flat_map(|convention| [3, 4, 5].map(|seed| (convention, seed)))
+            {
+                let case = Case::new(convention, seed);
+                let lifted = case.over::<Bounded<M>>();
+                let bounds = bounds::forward_rounded(&lifted.view(), extra(26));
+                let without = bounds::forward(&lifted.view());
+                for luck in LUCK.repeat(2) {
+                    let place = format!("{}, {luck:?}, seed {seed}", convention.profile.name());
+                    perturb(seed, luck);
+                    let raster = other_forward(&case.over::<Perturbed<M>>());
+                    check_forward(&raster, &bounds, &place, &mut ratios);
+                    outside += image_outside(&raster, &without);
+                }
+            }
+        });
+        println!("{:25} {outside} outside the bounds without any", M::TABLE.name);
+        assert!(outside > 0, "{}: the bounds without any hold it too", M::TABLE.name);
+        conclude::<M>(ratios);
+    }
+    contained::<Ieee>();
+    contained::<Cuda>();
+    contained::<CudaFast>();
+    contained::<Wgsl>();
 }
 
 /// A pixel at which `a dx + b dy` is exactly 0, with bound 0. A program that multiplies both by

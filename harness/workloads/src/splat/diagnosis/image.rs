@@ -26,11 +26,12 @@ pub(in crate::splat) fn of_rasterize_with_image(
     judged: Judged,
     run: FailedRun,
 ) -> Vec<Hypothesis<'_>> {
+    let extra = judged.1.extra_roundings();
     let predict = move |changed: &RasterStage| {
         let gradients = expectation::rasterize_backward(changed, judged, run.arithmetic);
-        gradients.beside(expectation::image(changed, run.arithmetic))
+        gradients.beside(expectation::image(changed, extra, run.arithmetic))
     };
-    let mut of_image = of_rasterize(stage, run);
+    let mut of_image = of_rasterize(stage, extra, run);
     for ([words, of_all], fault) in of_both(stage) {
         let given = Arc::clone(&fault);
         let alone = Hypothesis::new(words.clone(), move || Some(predict(&given()?)));

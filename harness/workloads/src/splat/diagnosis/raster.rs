@@ -11,6 +11,7 @@ use crate::splat::stage::{Judged, RasterStage};
 use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::{Allowed, Expectation, OutputBound};
 use splatcheck_judge::workload::FailedRun;
+use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::formulation::{FinalT, Floor, TermFormat, WalkOrder};
 use splatcheck_reference::splat::{Convention, Formulation};
 use std::collections::BTreeMap;
@@ -136,8 +137,13 @@ pub(super) fn under(stage: &RasterStage, convention: Convention) -> RasterStage 
 }
 
 /// What `rasterize` may get wrong.
-pub(in crate::splat) fn of_rasterize(stage: &RasterStage, run: FailedRun) -> Vec<Hypothesis<'_>> {
-    let predict = move |changed: RasterStage| expectation::rasterize(&changed, run.arithmetic);
+pub(in crate::splat) fn of_rasterize(
+    stage: &RasterStage,
+    extra: ExtraRoundings,
+    run: FailedRun,
+) -> Vec<Hypothesis<'_>> {
+    let predict =
+        move |changed: RasterStage| expectation::rasterize(&changed, extra, run.arithmetic);
     let faults = OF_BACKGROUND.into_iter().chain(OF_CONICS);
     let mut all: Vec<_> = faults
         .map(|(words, fault)| {

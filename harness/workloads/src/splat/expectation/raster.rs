@@ -4,7 +4,7 @@ use crate::splat::stage::{Judged, RasterStage};
 use splatcheck_gpu::stages::splat::RASTERIZE;
 use splatcheck_judge::judge::{Allowed, Arithmetic, Expectation, Output, OutputBound, Rows, Terms};
 use splatcheck_judge::under;
-use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar};
+use splatcheck_reference::arithmetic::{Bounded, ElementBound, ExtraRoundings, Model, Scalar};
 use splatcheck_reference::splat::bounds::{GradientBounds, RasterBounds};
 use splatcheck_reference::splat::formulated::Omitted;
 use std::collections::BTreeSet;
@@ -12,10 +12,14 @@ use std::collections::BTreeSet;
 /// Numbers of a Gaussian in the stage's gradients, the colour apart: mean, conic, opacity.
 const GEOMETRY: [(&str, usize); 3] = [("v_means2d", 2), ("v_conics", 3), ("v_opacities", 1)];
 
-/// What a conforming kernel may return for `rasterize`.
+/// What a conforming kernel may return for `rasterize` that rounds each term so often besides.
 #[must_use]
-pub fn rasterize(stage: &RasterStage, arithmetic: Arithmetic) -> Expectation {
-    under!(arithmetic, forward(stage))
+pub fn rasterize(
+    stage: &RasterStage,
+    extra: ExtraRoundings,
+    arithmetic: Arithmetic,
+) -> Expectation {
+    under!(arithmetic, forward(stage, extra))
 }
 
 /// The outputs of `rasterize` that are the image.
@@ -23,8 +27,8 @@ pub const IMAGE: [&str; 2] = ["render_colors", "render_alphas"];
 
 /// What a conforming kernel may return for the image alone.
 #[must_use]
-pub fn image(stage: &RasterStage, arithmetic: Arithmetic) -> Expectation {
-    let all = rasterize(stage, arithmetic);
+pub fn image(stage: &RasterStage, extra: ExtraRoundings, arithmetic: Arithmetic) -> Expectation {
+    let all = rasterize(stage, extra, arithmetic);
     let others = RASTERIZE.outputs.iter().map(|port| port.name);
     all.without(&others.filter(|name| !IMAGE.contains(name)).collect::<Vec<_>>())
 }
@@ -52,7 +56,14 @@ pub fn rasterize_backward_without(
     under!(arithmetic, backward(stage, judged, omitted))
 }
 
-fn forward<M: Model>(stage: &RasterStage) -> Expectation {
+fn forward<M: Model>(stage: &RasterStage, extra: ExtraRoundings) -> Expectation {
+    match extra.is_none() {
+        true => of_image(stage, stage.forward_bounds::<M>()),
+        false => of_image(stage, stage.forward_bounds_rounded::<M>(extra)),
+    }
+}
+
+fn of_image<M: Model>(stage: &RasterStage, bounds: RasterBounds<M>) -> Expectation {
     let RasterBounds {
         render_colors,
         render_alphas,
@@ -60,7 +71,7 @@ fn forward<M: Model>(stage: &RasterStage) -> Expectation {
         last_ids,
         other_last_ids,
         undecided,
-    } = stage.forward_bounds::<M>();
+    } = bounds;
     let raster = &stage.inputs.raster;
     let [height, width, channels] =
         [raster.height, raster.width, raster.channels].map(|side| side as usize);

@@ -9,7 +9,7 @@ use splatcheck_gpu::tensor::Data;
 use splatcheck_gpu::{
     BackwardInputs, RasterConstants, RasterInputs, RasterOutputs, TensorError, Tensors,
 };
-use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
+use splatcheck_reference::arithmetic::{Bounded, Extra, ExtraRoundings, Model, Scalar};
 use splatcheck_reference::splat::backward::rasterize::{SplatGradients, rasterize_as};
 use splatcheck_reference::splat::convention::{ClampGradient, Convention, StopRule};
 use splatcheck_reference::splat::formulated::{
@@ -263,6 +263,16 @@ impl RasterStage {
     pub fn forward_bounds<M: Model>(&self) -> bounds::RasterBounds<M> {
         let stage = Converted::<Bounded<M>>::new(self);
         bounds::forward(&stage.view(self))
+    }
+
+    /// The same for a kernel that rounds each term so often besides on its way into an intermediate.
+    #[must_use]
+    pub fn forward_bounds_rounded<M: Model>(
+        &self,
+        extra: ExtraRoundings,
+    ) -> bounds::RasterBounds<Extra<M>> {
+        let stage = Converted::<Bounded<M>>::new(self);
+        bounds::forward_rounded(&stage.view(self), extra)
     }
 
     /// What a kernel of the stage `judged` that conforms to the model `M` may return, before the order of
