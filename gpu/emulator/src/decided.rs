@@ -10,14 +10,8 @@ use super::memory::Segment;
 use super::mix::mix;
 use super::schedule::{Candidate, Decision, Scheduler, Trace};
 use super::step::Limits;
+use super::turns::{MOST_BYTES, Queue, RESIDENT};
 use super::warp::{Fragment, State};
-
-/// Blocks that are resident at once.
-const RESIDENT: usize = 4;
-
-/// Bytes of the blocks that recorded decisions may make resident at once: a scheduler's are few, a shortened
-/// record leaves some unfinished, and one that somebody wrote could name them all.
-const MOST_BYTES: usize = 1 << 30;
 
 /// Where decisions come from.
 pub(super) enum Source<'s> {
@@ -114,17 +108,15 @@ impl<F: Fn() -> Block> Blocks<F> {
         for late in &mut self.late {
             late.drain(&mut Memories { shared: &mut shared, global: machine.memory });
         }
-        for Resident { block, .. } in self.resident.values_mut() {
+        let mut queue = Queue::with(self.fresh, self.idle);
+        for mut block in self.resident.into_values().map(|resident| resident.block) {
             block.drain(machine.memory);
-            machine.lockstep(block)?;
+            queue.go_on(machine, block)?;
         }
         while let Some(linear) = self.waiting.pop() {
-            let mut block = self.idle.pop().unwrap_or_else(&self.fresh);
-            machine.start(&mut block, linear);
-            machine.lockstep(&mut block)?;
-            self.idle.push(block);
+            queue.run(machine, linear)?;
         }
-        Ok(())
+        queue.finish(machine)
     }
 }
 

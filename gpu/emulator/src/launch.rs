@@ -7,11 +7,12 @@ use super::count::{Counters, Report};
 use super::decided::{Source, decided};
 use super::fault::launch::{LaunchError, RunError};
 use super::ir::{Kernel, Module};
-use super::machine::{Limited, Machine, permuted, straight};
+use super::machine::{Limited, Machine, Patience, permuted, straight};
 use super::memory::{Buffer, DeviceMemory, Segment};
 use super::schedule::{Policy, Schedule, Scheduler, Trace};
 use super::shadow::Shadowing;
 use super::time_limit::TimeLimit;
+use super::turns::Queue;
 use super::width;
 
 /// Shape and arguments of a launch.
@@ -155,6 +156,7 @@ pub fn run_traced(
         counters: Counters::new(kernel, observers.coverage),
         mode: schedule.approximation,
         limits: Limited::new(observers.budget, observers.time),
+        patience: Patience::new(),
         watched,
         straight: if watched { Vec::new() } else { straight(kernel) },
         journal,
@@ -183,15 +185,14 @@ fn blocks(
 ) -> Result<(), RunError> {
     match policy {
         Policy::Lockstep => {
-            let mut block = fresh();
+            let mut queue = Queue::new(fresh);
             for linear in 0..machine.blocks() {
                 if machine.journal.as_ref().is_some_and(|journal| journal.is_full()) {
                     break;
                 }
-                machine.start(&mut block, linear);
-                machine.lockstep(&mut block)?;
+                queue.run(machine, linear)?;
             }
-            Ok(())
+            queue.finish(machine)
         }
         Policy::Random(seed) => {
             decided(machine, fresh, Source::Seeded(Scheduler::new(*seed, false)), trace)

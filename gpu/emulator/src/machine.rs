@@ -42,6 +42,33 @@ impl Limited {
     }
 }
 
+/// How many instructions a warp may run in lockstep before others go on that it may be waiting for: many at first,
+/// since most loops wait for nobody, and few once a warp has been seen to run for so long.
+#[derive(Debug)]
+pub(super) struct Patience(u64);
+
+impl Patience {
+    /// Of lanes that wait for others of their warp, from the start.
+    const OF_LANES: u64 = 1 << 16;
+
+    pub(super) fn new() -> Self {
+        Self(1 << 20)
+    }
+
+    /// A warp had its turn and goes on.
+    pub(super) fn lose(&mut self) {
+        self.0 = 1 << 12;
+    }
+
+    pub(super) fn of_warp(&self) -> u64 {
+        self.0
+    }
+
+    pub(super) fn of_lanes(&self) -> u64 {
+        self.0.min(Self::OF_LANES)
+    }
+}
+
 /// Numbers below a count in an order that a seed gives: of one seed in four their own.
 pub(super) fn permuted(seed: u64, count: u32) -> Vec<u32> {
     let mut state = mix(seed ^ u64::from(count));
@@ -70,6 +97,8 @@ pub(super) struct Machine<'m> {
     pub(super) counters: Counters,
     pub(super) mode: ApproximationMode,
     pub(super) limits: Limited,
+    /// What warps and blocks that wait for others get of a turn.
+    pub(super) patience: Patience,
     /// Where floats are followed. It belongs to the memory, which gets it back.
     pub(super) journal: Option<Box<Journal>>,
     /// Whether somebody observes arithmetic.

@@ -1,13 +1,84 @@
 //! Whose turn it is: a warp's, or in lockstep each of a block until it ends.
 
+use std::collections::VecDeque;
+
 use super::block::Block;
 use super::fault::launch::RunError;
 use super::machine::Machine;
 use super::step::{Limits, Turn};
 use super::warp::State;
 
-/// Instructions for which lanes of a warp wait for others that stand before them in the program.
-const PATIENCE: u64 = 1 << 16;
+/// Blocks that a scheduler has resident at once.
+pub(super) const RESIDENT: usize = 4;
+
+/// Bytes of the blocks that recorded decisions, or blocks that wait for each other, may make resident at once: a
+/// scheduler's are few, a shortened record leaves some unfinished, and one that somebody wrote could name them all.
+pub(super) const MOST_BYTES: usize = 1 << 30;
+
+/// Blocks in lockstep, in the order in which they are begun. One that only waits, for all that it tells, is set
+/// aside until others have run: a kernel whose blocks wait for later ones ends where all of them are resident.
+pub(super) struct Queue<F> {
+    fresh: F,
+    /// Blocks that have ended, for their room.
+    idle: Vec<Block>,
+    waiting: VecDeque<Block>,
+}
+
+impl<F: Fn() -> Block> Queue<F> {
+    pub(super) fn new(fresh: F) -> Self {
+        Self::with(fresh, Vec::new())
+    }
+
+    pub(super) fn with(fresh: F, idle: Vec<Block>) -> Self {
+        Self { fresh, idle, waiting: VecDeque::new() }
+    }
+
+    /// Begins a block, and runs it to its end or until it only waits.
+    pub(super) fn run(&mut self, machine: &mut Machine<'_>, linear: u32) -> Result<(), RunError> {
+        let bytes = self.waiting.front().map_or(0, Block::bytes);
+        while self.waiting.len() >= RESIDENT && self.waiting.len() * bytes >= MOST_BYTES {
+            self.next(machine)?;
+        }
+        let mut block = self.idle.pop().unwrap_or_else(&self.fresh);
+        machine.start(&mut block, linear);
+        self.go_on(machine, block)
+    }
+
+    /// Runs a block to its end or until it only waits.
+    pub(super) fn go_on(
+        &mut self,
+        machine: &mut Machine<'_>,
+        mut block: Block,
+    ) -> Result<(), RunError> {
+        match machine.lockstep(&mut block)? {
+            Turned::Ended => self.idle.push(block),
+            Turned::Waits => self.waiting.push_back(block),
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, machine: &mut Machine<'_>) -> Result<(), RunError> {
+        let Some(block) = self.waiting.pop_front() else { return Ok(()) };
+        self.go_on(machine, block)
+    }
+
+    /// Runs all that wait to their ends.
+    pub(super) fn finish(mut self, machine: &mut Machine<'_>) -> Result<(), RunError> {
+        while !self.waiting.is_empty() {
+            self.next(machine)?;
+        }
+        Ok(())
+    }
+}
+
+/// How a turn of a block or of a warp ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turned {
+    /// The block's threads have exited; none of the warp's lanes is ready.
+    Ended,
+    /// It has run for so long that it may be waiting for others.
+    Waits,
+}
 
 impl Machine<'_> {
     pub(super) fn turn(
@@ -22,15 +93,24 @@ impl Machine<'_> {
         arch.dispatch(turn).map_err(RunError::Program)
     }
 
-    /// Runs a block to its end, lowest place of the program first.
-    pub(super) fn lockstep(&mut self, block: &mut Block) -> Result<(), RunError> {
+    /// Runs a block, lowest place of the program first, to its end or until each warp that is ready has run for so
+    /// long that it may be waiting for another block.
+    pub(super) fn lockstep(&mut self, block: &mut Block) -> Result<Turned, RunError> {
         loop {
+            let (mut moved, mut waits) = (false, false);
             for warp in 0..block.warps.len() {
-                self.lockstep_warp(block, warp)?;
+                let was_ready = block.warps[warp].lowest_ready().is_some();
+                match self.lockstep_warp(block, warp)? {
+                    Turned::Ended => moved |= was_ready,
+                    Turned::Waits => waits = true,
+                }
             }
             block.check()?;
             if block.finished() {
-                return Ok(());
+                return Ok(Turned::Ended);
+            }
+            if waits && !moved {
+                return Ok(Turned::Waits);
             }
             // A barrier of a part of the block may have let go a warp that had its turn.
             if block.warps.iter().all(|warp| warp.lowest_ready().is_none()) {
@@ -39,11 +119,16 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs a warp until no lanes of it are ready. Lanes that wait for so long that the others may be waiting for
-    /// them, as for a lock, go on themselves.
-    fn lockstep_warp(&mut self, block: &mut Block, warp: usize) -> Result<(), RunError> {
-        let (mut waits, mut since) = (None, self.counters.total);
+    /// Runs a warp until no lanes of it are ready, or for so long that they may be waiting for other warps. Lanes
+    /// for which others wait so long that they may be waiting for them, as for a lock, go on meanwhile.
+    fn lockstep_warp(&mut self, block: &mut Block, warp: usize) -> Result<Turned, RunError> {
+        let start = self.counters.total;
+        let (mut waits, mut since) = (None, start);
         while let Some(lowest) = block.warps[warp].lowest_ready() {
+            if self.counters.total - start >= 2 * self.patience.of_warp() {
+                self.patience.lose();
+                return Ok(Turned::Waits);
+            }
             let lowest = block.warps[warp].merge(lowest);
             let others = || {
                 let all = block.warps[warp].fragments.iter().enumerate();
@@ -55,11 +140,16 @@ impl Machine<'_> {
             if now != waits {
                 (waits, since) = (now, self.counters.total);
             }
-            let left = (since + PATIENCE).saturating_sub(self.counters.total);
+            let patience = self.patience.of_lanes();
+            let left = (since + patience).saturating_sub(self.counters.total);
             match furthest {
-                None => self.turn(block, warp, lowest, Limits::NONE)?,
+                None => {
+                    let instructions = 2 * self.patience.of_warp();
+                    let limits = Limits { instructions, ..Limits::NONE };
+                    self.turn(block, warp, lowest, limits)?;
+                }
                 Some((other, _)) if left == 0 => {
-                    let limits = Limits { instructions: PATIENCE, ..Limits::NONE };
+                    let limits = Limits { instructions: patience, ..Limits::NONE };
                     self.turn(block, warp, other, limits)?;
                     waits = None;
                 }
@@ -69,7 +159,7 @@ impl Machine<'_> {
                 }
             }
         }
-        Ok(())
+        Ok(Turned::Ended)
     }
 
     /// Nobody of the block is ready: completes its barrier or reports why it cannot.

@@ -1,4 +1,4 @@
-//! A lock for which the lanes of a warp contend: since `sm_70` every thread goes on in time (CUDA C++ Programming Guide,
+//! Threads that wait for others. A lock for which the lanes of a warp contend: since `sm_70` every thread goes on in time (CUDA C++ Programming Guide,
 //! "Independent Thread Scheduling"), though in lockstep the lanes that wait for the lock stand before the one that has it.
 
 use splatcheck_emulator::{Argument, DeviceMemory, Launch, Module, Observers, Schedule, run};
@@ -21,5 +21,32 @@ fn lanes_that_contend_for_a_lock_all_have_it_once() {
         ran.unwrap_or_else(|error| panic!("{schedule:?}: {error}"));
         let words = memory.read(buffer).expect("it was written");
         assert_eq!(words[..], [0, 0, 0, 0, 32, 0, 0, 0], "{schedule:?}: free, and 32 times taken");
+    }
+}
+
+/// Each warp passes a number on to the one before it, which waits for it: the first warp of the first block waits for
+/// all others.
+const FROM_THE_LAST: &str = ".version 8.4\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
+    .reg .pred %p<3>;\n.reg .b32 %r<12>;\n.reg .b64 %d<6>;\nld.param.u64 %d1, [out];\n\
+    mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\nmad.lo.u32 %r4, %r1, %r2, %r3;\n\
+    shr.u32 %r5, %r4, 5;\nand.b32 %r6, %r4, 31;\nmul.wide.u32 %d2, %r5, 4;\nadd.u64 %d3, %d1, %d2;\n\
+    setp.eq.u32 %p1, %r5, 5;\nmov.u32 %r7, 0;\n@%p1 bra pass;\n\
+    wait:\nld.volatile.global.u32 %r7, [%d3+4];\nsetp.eq.u32 %p2, %r7, 0;\n@%p2 bra wait;\nmembar.gl;\n\
+    pass:\nadd.u32 %r8, %r7, 1;\nmembar.gl;\nsetp.ne.u32 %p1, %r6, 0;\n@%p1 ret;\n\
+    st.volatile.global.u32 [%d3], %r8;\nret;\n}\n";
+
+#[test]
+fn warps_and_blocks_that_wait_for_later_ones_go_on() {
+    let module = Module::parse(FROM_THE_LAST).expect("it is PTX");
+    for schedule in [Schedule::lockstep(), Schedule::random(1)] {
+        let mut memory = DeviceMemory::new();
+        let buffer = memory.upload(&[0; 24]);
+        let arguments = vec![Argument::from(buffer)];
+        let launch = Launch { grid: [3, 1, 1], block: [64, 1, 1], arguments, ..Launch::default() };
+        let ran = run(&module, "k", &launch, &mut memory, &schedule, Observers::default());
+        ran.unwrap_or_else(|error| panic!("{schedule:?}: {error}"));
+        let bytes = memory.read(buffer).expect("it was written");
+        let words: Vec<_> = bytes.chunks(4).map(|word| word[0]).collect();
+        assert_eq!(words, [6, 5, 4, 3, 2, 1], "{schedule:?}: from the last warp on");
     }
 }
