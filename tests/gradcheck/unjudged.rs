@@ -47,6 +47,52 @@ fn a_derivative_that_is_lost_or_zero_is_not_judged() {
     assert!(bits.err.contains("not judged: v_x"), "{bits:?}");
 }
 
+/// Where most of an array is lost, a fault among it would be missed: that is not green.
+#[test]
+fn an_array_of_which_less_than_half_is_judged_is_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    // Above the threshold the number is lost.
+    let lost_above = |threshold: &str| {
+        let forward = format!(
+            ".reg .pred %p<2>;\nmov.f32 %f2, %f1;\nsetp.gt.f32 %p1, %f1, {threshold};\n\
+             mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\n@%p1 mov.b32 %f2, %r2;"
+        );
+        let manifest = copies(here, &forward);
+        say(here, &["gradcheck", "--manifest", &manifest, "--cases", "20"])
+    };
+    let some = lost_above("0f3F000000");
+    assert_eq!(some.code, Some(0), "above 0.5: {some:?}");
+    assert!(some.out.contains("NOT EXERCISED: v_x: "), "{some:?}");
+    let most = lost_above("0fBF000000");
+    assert_eq!(most.code, Some(2), "above -0.5: {most:?}");
+    assert!(most.out.starts_with("not judged: 20 runs, "), "{most:?}");
+    assert!(most.err.contains("v_x: of all cases fewer than half of the derivatives"), "{most:?}");
+}
+
+/// A mask is a large negative number or -infinity, of which an exponential makes 0 whatever its roundings.
+#[test]
+fn what_is_masked_before_an_exponential_is_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (mask, bits) in
+        [("-1e9", "0fCE6E6B28"), ("-FLT_MAX", "0fFF7FFFFF"), ("-INFINITY", "0fFF800000")]
+    {
+        let with = |last: &str| {
+            let forward = format!(
+                "sub.f32 %f3, {bits}, %f1;\nmul.f32 %f3, %f3, 0f3FB8AA3B;\n\
+                 ex2.approx.ftz.f32 %f3, %f3;\nfma.rn.f32 %f3, %f3, %f1, {last};\n\
+                 mul.f32 %f2, %f3, %f1;"
+            );
+            judged(folder.path(), &forward)
+        };
+        let right = with("0f3F800000");
+        assert_eq!(right.code, Some(0), "{mask}: {right:?}");
+        assert!(!right.out.contains("NOT EXERCISED"), "{mask}: {right:?}");
+        let wrong = with("0f40000000");
+        assert_eq!(wrong.code, Some(1), "{mask}: {wrong:?}");
+    }
+}
+
 /// Rounding decides in every case whether a tenth of a number, taken ten times, is that number.
 #[test]
 fn a_derivative_that_rounding_decides_is_not_judged() {

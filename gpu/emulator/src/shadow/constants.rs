@@ -13,7 +13,8 @@ pub(super) fn half_unit(bits: u32) -> f64 {
     let fraction = bits & 0x7f_ffff;
     let significant = if fraction == 0 { 1 } else { 24 - fraction.trailing_zeros() };
     let whole = value.abs() < 16_777_216.0 && value.fract() == 0.0;
-    if !value.is_finite() || significant <= SHORT || whole {
+    // The largest f32 is a name of its own: what is masked by it is not rounded.
+    if value.abs() >= f32::MAX || !value.is_finite() || significant <= SHORT || whole {
         return 0.0;
     }
     0.5 * f64::from(value.abs().next_up() - value.abs())

@@ -72,13 +72,16 @@ fn lanes(
     failed
 }
 
-/// Whether both are numbers, and not further apart than that.
+/// Whether both are numbers, and not further apart than that; or the float has overflowed, as the number beyond it
+/// is rounded. What the next operation makes of infinity is looked at there: 2^-inf is right, and inf - inf is not.
 #[inline(always)]
 fn is_within(y: f64, result: f64, r: f32) -> bool {
+    let beyond = (y.abs() > f64::from(f32::MAX)) & (y.abs() < f64::INFINITY);
+    let overflows = beyond & (result == f64::INFINITY.copysign(y));
     // The difference of two numbers is finite, but for f64 of different signs at the end of their range: they are far
     // apart too.
     let distance = (result - y).abs();
-    (distance < f64::INFINITY) & (distance <= f64::from(r))
+    overflows | ((distance < f64::INFINITY) & (distance <= f64::from(r)))
 }
 
 /// The same of a result that is clamped to 0..=1 (`.sat`), before it is clamped. It says nothing of what was
@@ -121,7 +124,7 @@ fn clamped_lanes(
         let result = f64::from(f32::from_bits(bits[lane]));
         (out.x[lane], out.r[lane]) = (y, radius);
         out.c[lane] = up(spread(function, x, y, c) + error(function, y));
-        failed |= !is_within(y.clamp(0.0, 1.0), result, radius);
+        failed |= !is_within(y.clamp(0.0, 1.0), result, radius) | (y.abs() == f64::INFINITY);
     }
     failed
 }
@@ -136,6 +139,43 @@ fn failed(out: &Lanes, bits: &[u32; LANES], saturate: bool) -> u32 {
         let (y, result) = (out.x[lane], f64::from(f32::from_bits(bits[lane])));
         let y = if saturate { y.clamp(0.0, 1.0) } else { y };
         all |= u32::from(!is_within(y, result, out.r[lane])) << lane;
+    }
+    all
+}
+
+/// Lanes whose result is infinite because an operand is, as where -infinity masks: whatever the others are within
+/// their radii, so that nothing of it is rounded. They get no radius.
+#[cold]
+#[inline(never)]
+fn endless(
+    (function, saturate): (Function, bool),
+    operands: [&Lanes; 3],
+    bits: &[u32; LANES],
+    out: &mut Lanes,
+) -> u32 {
+    let factors = match function {
+        Function::Product | Function::Fused | Function::Quotient => 2,
+        _ => 0,
+    };
+    let mut all = 0;
+    for lane in 0..LANES {
+        let result = f64::from(f32::from_bits(bits[lane]));
+        let given = operands.map(|operand| operand.get(lane));
+        let fixed = |(k, one): (usize, &Shadow)| {
+            let reach = f64::from(one.r.max(one.c));
+            match one.x.is_infinite() {
+                true => reach == 0.0,
+                false => reach < f64::INFINITY && (k >= factors || one.x.abs() > reach),
+            }
+        };
+        let has_infinity = given.iter().any(|one| one.x.is_infinite());
+        let y = out.x[lane];
+        let rounded = if saturate { y.clamp(0.0, 1.0) } else { y };
+        let is_so = has_infinity && y.is_infinite() && result == rounded;
+        if is_so && given.iter().enumerate().all(fixed) {
+            (out.r[lane], out.c[lane]) = (0.0, 0.0);
+            all |= 1 << lane;
+        }
     }
     all
 }
@@ -373,7 +413,13 @@ impl Journal {
             false => evaluate(row, operands, bits, out),
             true => evaluate_clamped(row, operands, bits, out),
         };
-        let failed = if some_failed { failed(out, bits, saturate) & active } else { 0 };
+        let failed = match some_failed {
+            true => {
+                let endless = endless((function, saturate), operands, bits, out);
+                failed(out, bits, saturate) & active & !endless
+            }
+            false => 0,
+        };
         out.n = [UNRECORDED; LANES];
         let anew = if failed == 0 { Vec::new() } else { lost(operands, failed) };
         let recorded = vars & !failed;

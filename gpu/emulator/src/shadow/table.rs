@@ -270,8 +270,7 @@ pub(super) fn spread(function: Function, x: [f64; 3], y: f64, r: [f64; 3]) -> f6
             let t = (a - r[0]).max(0.0).sqrt();
             over(r[0] * y * y, t * (1.0 + t * y))
         }
-        // 2^r - 1 <= r ln 2 (1 + r) for r in 0..=1, since 2^r <= 1 + r there.
-        Function::Exp2 => within(r[0], y.abs() * r[0] * LN_2 * (1.0 + r[0])),
+        Function::Exp2 => exp2_spread(a, y, r[0]),
         // -log2(1 - p) <= p/(1 - p)/ln 2 with p = r/a.
         Function::Log2 => over(r[0] / LN_2, a - r[0]),
         Function::Sine | Function::Cosine => r[0].min(2.0),
@@ -307,7 +306,7 @@ pub(super) fn doubts(function: Function, x: [f64; 3], d: [f64; 3], c: [f64; 3]) 
         Function::Log2 => one(power(d[0], c[0], a, 1.0)),
         // As the value's, and the polynomial's own error.
         Function::Exp2 => {
-            one(within(c[0], d[0].abs() * c[0] * LN_2 * (1.0 + c[0])) + 8.0 * UNIT * d[0].abs())
+            one(LN_2 * exp2_spread(a, d[0].abs() / LN_2, c[0]) + 8.0 * UNIT * d[0].abs())
         }
         // |cos(a + c) - cos(a)| <= c |sin a| + c^2/2.
         Function::Sine => one((c[0] * (a.sin().abs() + 0.5 * c[0])).min(2.0)),
@@ -328,10 +327,11 @@ pub(super) fn over(n: f64, d: f64) -> f64 {
     }
 }
 
-/// `bound` where the radius is at most 1, as its proof asks; infinity else.
+/// How far y = 2^a goes when a goes by r. For r <= 1 it is y (2^r - 1) <= y r ln 2 (1 + r), since 2^r <= 1 + r there;
+/// both are above 0 and at most 2^(a + r), which is little where a is far below 0, as where a mask is added.
 #[inline(always)]
-fn within(radius: f64, bound: f64) -> f64 {
-    if radius <= 1.0 { bound } else { f64::INFINITY }
+fn exp2_spread(a: f64, y: f64, r: f64) -> f64 {
+    if r <= 1.0 { y.abs() * r * LN_2 * (1.0 + r) } else { exp2(a + r) * (1.0 + 16.0 * UNIT) }
 }
 
 /// How far d, which is a constant times x^-p, goes when x goes by c: with q = c/|x| it is at most

@@ -391,13 +391,15 @@ impl Ran {
         &self.arrays
     }
 
-    /// Why nothing was judged of some array, or of all; `None` where each has an element that was.
+    /// Why too little was judged of some array, or of all; `None` where of each at least half was.
     #[must_use]
     pub fn not_judged(&self) -> Option<String> {
         let (question, arrays) = (self.question, self.arrays());
-        let unjudged = |judged: &&Judged| judged.compared == 0 || question.is_constant(judged);
-        let names: Vec<&str> =
-            arrays.values().filter(unjudged).map(|judged| judged.name.as_str()).collect();
+        let named = |unjudged: &dyn Fn(&Judged) -> bool| -> Vec<&str> {
+            let all = arrays.values().filter(|judged| unjudged(judged));
+            all.map(|judged| judged.name.as_str()).collect()
+        };
+        let names = named(&|judged| judged.compared == 0 || question.is_constant(judged));
         let what = question.elements();
         if arrays.is_empty() {
             return Some("nothing was judged: the manifest has no array to compare".to_owned());
@@ -406,6 +408,15 @@ impl Ran {
             return Some(format!(
                 "not judged: {}: of all cases no {what} could be compared, or all are zero; the lines above \
                  say why",
+                names.join(", ")
+            ));
+        }
+        // What goes wrong where the others cannot be followed would be missed.
+        let names = named(&|judged| judged.compared < judged.unknown);
+        if !names.is_empty() {
+            return Some(format!(
+                "not judged: {}: of all cases fewer than half of the {what} could be compared; the lines \
+                 above say why",
                 names.join(", ")
             ));
         }
