@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use splatcheck_emulator::Schedule;
 use splatcheck_gpu::{
     DeviceInfo, EmulatorEngine, Engine, EngineError, Reduction, Stage, Support, Tensors, Work,
 };
@@ -23,6 +24,8 @@ use splatcheck_judge::workload::{NOTE_PREFIX, Notes};
 pub const PROGRAM: &str = "--wgsl";
 /// See [`PROGRAM`].
 pub const MANIFEST: &str = "--manifest";
+/// The argument by which an emulator is told to round approximate instructions correctly in whatever order.
+pub const EXACT: &str = "--exact";
 /// The argument by which it is told what is watched.
 pub const OBSERVE: &str = "--observe";
 
@@ -66,7 +69,7 @@ pub fn open(
     adapter: Option<&str>,
     program: &Path,
     manifest: &Path,
-    observe: Observe,
+    (observe, exact): (Observe, bool),
 ) -> Result<Box<dyn Engine>, EngineError> {
     let text =
         |file: &Path| read::text(file).map_err(|error| EngineError::Input(error.to_string()));
@@ -74,7 +77,11 @@ pub fn open(
     let kernel = kernel.map_err(|error| EngineError::Input(error.to_string()))?;
     let machine = match emulation() {
         Some(emulation) => {
-            let options = observe.options(emulation.options());
+            let mut options = observe.options(emulation.options());
+            if exact {
+                let policy = options.schedule.policy;
+                options.schedule = Schedule { policy, ..Schedule::lockstep() };
+            }
             WgslMachine::Emulator(Box::new(EmulatorEngine::open(options)?))
         }
         None => WgslMachine::Wgpu(Box::new(open_wgpu(adapter)?)),
@@ -116,6 +123,28 @@ impl UserWgsl {
         program: &Program,
         limits: Limits,
     ) -> Result<Box<dyn Engine + Send>, EngineError> {
+        self.start_with(found, program, (limits, &[]))
+    }
+
+    /// The same for an emulator whose order of execution is all that may differ between two runs.
+    ///
+    /// # Errors
+    /// As [`EngineProcess::start`].
+    pub fn start_exact(
+        &self,
+        found: &Found,
+        program: &Program,
+        limits: Limits,
+    ) -> Result<Box<dyn Engine + Send>, EngineError> {
+        self.start_with(found, program, (limits, &[EXACT]))
+    }
+
+    fn start_with(
+        &self,
+        found: &Found,
+        program: &Program,
+        (limits, more): (Limits, &[&str]),
+    ) -> Result<Box<dyn Engine + Send>, EngineError> {
         let [source, manifest] = names(self.files.path());
         let mut program = program.clone();
         let files = [PROGRAM.into(), source.into_os_string(), MANIFEST.into(), manifest.into()];
@@ -123,6 +152,7 @@ impl UserWgsl {
         if self.observe != Observe::default() {
             program.args.extend([OBSERVE.into(), self.observe.to_string().into()]);
         }
+        program.args.extend(more.iter().map(OsString::from));
         let process = EngineProcess::start(found.spec.clone(), program, limits)?;
         let left_out = self.kernel.manifest().left_out();
         Ok(Box::new(Process { process, left_out, _files: Arc::clone(&self.files) }))

@@ -1,6 +1,8 @@
 //! `splatcheck wgsl` on the emulator, which is there without a driver.
 
 use super::Kernel;
+use splatcheck_tests::{again, own_kernel, root, say};
+use std::fs;
 
 /// No driver is needed, and what one hides is seen.
 #[test]
@@ -81,9 +83,9 @@ fn what_ends_a_run_is_an_option() {
     );
     assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
     assert!(said.out.contains("v_conics") && !said.out.contains("data race in"), "{}", said.out);
-    let json = std::fs::read_to_string(half.folder().join("run.json")).expect("written");
+    let json = fs::read_to_string(half.folder().join("run.json")).expect("written");
     assert!(json.contains("not looked for: data races"), "{json}");
-    let again = splatcheck_tests::say(half.folder(), &splatcheck_tests::again(&said.out));
+    let again = say(half.folder(), &again(&said.out));
     assert_eq!(again.code, Some(1), "{}\n{}", again.out, again.err);
     assert!(again.out.contains("; not looked for: data races\n"), "{}", again.out);
     assert!(!again.out.contains("data race in"), "it judges the values: {}", again.out);
@@ -106,4 +108,39 @@ fn only_what_the_entry_point_reaches_is_demanded() {
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
     let words = "entry point 'other' uses 'picture', which is a texture or a sampler";
     assert!(said.err.contains(words), "{}", said.err);
+}
+
+/// The emulator runs in other orders for `--expect deterministic`, as it does for CUDA, and with `--schedule`, which
+/// no driver follows.
+#[test]
+fn other_orders_show_what_one_order_hides() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let [program, manifest] = ["index_add.wgsl", "index_add_wgsl.toml"].map(own_kernel);
+    let case = root().join("corpora/scatter/cancelling.toml").display().to_string();
+    let of = |program: &str, more: &[&str]| {
+        say(here, &[&["wgsl", program, "--manifest", &manifest], more].concat())
+    };
+    let on = ["--engine", "wgsl-emulator-32"];
+    let said = of(&program, &[&on[..], &["--case", &case, "--expect", "deterministic"]].concat());
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("under lockstep and "), "{said:?}");
+    let again = say(here, &again(&said.out));
+    assert_eq!(again.code, Some(1), "{again:?}");
+    let said = of(&program, &["--cases", "4", "--schedule", "random", "--schedules", "2"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("\nwgsl-emulator-4 random:1 "), "{said:?}");
+    // Adding without an exchange loses what others add meanwhile.
+    let text = fs::read_to_string(&program).expect("a text");
+    let lost = here.join("lost.wgsl");
+    let exchange = text.split_once("    loop {").and_then(|(_, rest)| rest.split_once("\n}\n"));
+    let (exchange, _) = exchange.expect("the loop of the exchange");
+    let store = "    atomicStore(&sums[place], bitcast<u32>(bitcast<f32>(old) + value));";
+    let text = text.replace(&format!("    loop {{{exchange}"), store);
+    fs::write(&lost, text).expect("written");
+    let said = of(
+        &lost.display().to_string(),
+        &[&on[..], &["--cases", "4", "--schedule", "random"]].concat(),
+    );
+    assert_eq!(said.code, Some(1), "{said:?}");
 }

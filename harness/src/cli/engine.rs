@@ -25,6 +25,9 @@ pub struct EngineArgs {
     /// What is watched of the program
     #[arg(long, value_name = "WHAT=off", requires = "wgsl")]
     pub observe: Option<Observe>,
+    /// Round approximate instructions of the emulator correctly in whatever order
+    #[arg(long, requires = "wgsl")]
+    pub exact: bool,
 }
 
 /// Serves standard input and output until the input ends.
@@ -36,7 +39,9 @@ pub fn run(typed: EngineArgs) -> Result<Outcome, CliError> {
     let adapter = typed.adapter.as_deref();
     let observe = typed.observe.unwrap_or_default();
     let open = || match (&typed.wgsl, &typed.manifest) {
-        (Some(program), Some(manifest)) => user_wgsl::open(adapter, program, manifest, observe),
+        (Some(program), Some(manifest)) => {
+            user_wgsl::open(adapter, program, manifest, (observe, typed.exact))
+        }
         (None, _) | (_, None) => open_engine(adapter),
     };
     serve_standard_streams(open)

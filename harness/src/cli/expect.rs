@@ -125,7 +125,8 @@ const KERNEL: &str = "expect_";
 pub(super) fn notes(finding: &Finding, kernel: Option<&UserKernel>) -> Option<Notes> {
     let Fault::Engine(EngineError::NotDeterministic(other)) = &finding.fault else { return None };
     let mut notes = vec![(EXPECT, "deterministic".to_owned())];
-    if finding.emulation.is_some() {
+    // The emulator's runs have the names of their orders, those of a device have numbers.
+    if other.runs.iter().all(|run| run.parse::<Order>().is_ok()) {
         notes.push((ORDERS, other.runs.join(", ")));
     } else {
         notes.push((RUNS, USUAL.to_string()));

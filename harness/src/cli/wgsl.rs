@@ -75,6 +75,9 @@ pub struct WgslArgs {
     /// [default: as the manifest says, else as the formulation states]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub extra_roundings: Option<ExtraRoundings>,
+    /// In which orders the emulator runs it.
+    #[command(flatten)]
+    pub schedule: ScheduleArgs,
     /// What is demanded besides the bounds.
     #[command(flatten)]
     pub expect: ExpectArgs,
@@ -149,7 +152,7 @@ impl WgslArgs {
             adds_up(manifest)?;
         }
         let counted = roundings(Some(manifest), self.extra_roundings)?;
-        let repeats = self.expect.resolve(ScheduleArgs::default())?;
+        let repeats = self.expect.resolve(self.schedule)?;
         let channels = self.subject.channels.or(manifest.channels);
         let wanted = For::kernel_of(Some(manifest));
         let subject = SubjectArgs { channels, ..self.subject }.resolve(wanted)?;
@@ -164,10 +167,14 @@ impl WgslArgs {
             )));
         }
         engines.retain(Found::runs_wgsl);
-        if engines.is_empty() {
-            // Without a driver the emulator runs it, with subgroups of every size.
+        let ordered = self.schedule.schedule.is_some() && repeats.is_none();
+        if engines.is_empty() || (ordered && !named) {
+            // Without a driver the emulator runs it, with subgroups of every size; a driver follows no order.
             let emulators = discovery.select(&[WGSL_EMULATOR.to_owned()]);
             engines = emulators.map_err(CliError::of)?;
+        }
+        if ordered {
+            engines = self.schedule.resolve(engines)?;
         }
         // What was looked for is told; that WGSL has no engine is not so.
         let mut missing = discovery.missing_requested(named, engines.iter());
@@ -248,7 +255,7 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let grouping = grouping(manifest.kind.has_formulations()).to_owned();
     let about: Vec<_> = [plan.heading(judged.formulation), grouping]
         .into_iter()
-        .chain(repeats.map(|repeats| format!("expecting equal bits of {} runs", repeats.runs)))
+        .chain(repeats.map(expect::described))
         .collect();
     let outputs = manifest.left_out_in_words();
     let notes: Vec<_> =

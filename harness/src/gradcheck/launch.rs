@@ -73,9 +73,11 @@ impl Arrays {
             let shape = case.shape(name, &output.shape)?;
             let bytes = output.dtype.bytes() * shape.iter().product::<usize>();
             shapes.insert(name.clone(), (shape, output.dtype.bytes()));
-            let buffer = match output.begins {
-                Begins::Poison => memory.allocate(bytes),
-                Begins::Zeros => memory.upload(&vec![0; bytes]),
+            // A buffer of WebGPU holds zeros, among them what pads a vector of three.
+            let zeros = output.begins == Begins::Zeros || program.is_wgsl();
+            let buffer = match zeros {
+                false => memory.allocate(bytes),
+                true => memory.upload(&vec![0; bytes]),
             };
             set_floats(&mut memory, buffer, output.dtype);
             buffers.insert(name.clone(), buffer);

@@ -149,6 +149,11 @@ pub(super) struct Entry<'p> {
 }
 
 impl Program {
+    /// Whether its kernels are in WGSL.
+    pub(super) fn is_wgsl(&self) -> bool {
+        self.files.iter().all(|file| is_wgsl(&file.name))
+    }
+
     /// The kernels of some files, each with its name and its text: WGSL where the name ends so, else PTX. A kernel
     /// that they do not have is one of `others`.
     ///

@@ -46,6 +46,8 @@ impl Repeats {
 enum Machine<'a> {
     Emulator(Box<EmulatorEngine>, Vec<Order>),
     Device(Box<dyn Engine + Send + 'a>, u32),
+    /// Emulators that are processes of their own, each in its order.
+    Orders(Vec<(Order, Box<dyn Engine + Send + 'a>)>),
 }
 
 /// An engine that makes every run several times and compares the bits.
@@ -64,10 +66,18 @@ impl<'a> Repeated<'a> {
         Self(Machine::Device(engine, repeats.runs))
     }
 
+    /// Emulators in processes of their own, the first of at least one and those behind it, in the order that each
+    /// was started in.
+    #[must_use]
+    pub fn processes(all: Vec<(Order, Box<dyn Engine + Send + 'a>)>) -> Self {
+        Self(Machine::Orders(all))
+    }
+
     fn engine(&self) -> &dyn Engine {
         match &self.0 {
             Machine::Emulator(engine, _) => engine.as_ref(),
             Machine::Device(engine, _) => engine.as_ref(),
+            Machine::Orders(all) => all[0].1.as_ref(),
         }
     }
 
@@ -85,6 +95,9 @@ impl<'a> Repeated<'a> {
             Machine::Device(engine, runs) => {
                 (1..=*runs).try_for_each(|number| run(engine.as_mut(), format!("run {number}")))
             }
+            Machine::Orders(all) => all
+                .iter_mut()
+                .try_for_each(|(order, engine)| run(engine.as_mut(), order.to_string())),
         }
     }
 }
@@ -103,7 +116,10 @@ impl Engine for Repeated<'_> {
     }
 
     fn deaths(&self) -> u64 {
-        self.engine().deaths()
+        match &self.0 {
+            Machine::Emulator(..) | Machine::Device(..) => self.engine().deaths(),
+            Machine::Orders(all) => all.iter().map(|(_, engine)| engine.deaths()).sum(),
+        }
     }
 
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
@@ -129,6 +145,7 @@ impl Engine for Repeated<'_> {
         match &mut self.0 {
             Machine::Emulator(engine, _) => engine.run_once(stage, work),
             Machine::Device(engine, _) => engine.run_once(stage, work),
+            Machine::Orders(all) => all[0].1.run_once(stage, work),
         }
     }
 }

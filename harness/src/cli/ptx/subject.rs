@@ -66,11 +66,13 @@ pub(in crate::cli) struct For {
     forms: Forms,
     /// The stage of another workload than splats, and what is built into the kernel.
     of_stage: Option<(Stage, BuiltIn)>,
+    /// Whether it works on Gaussians and cameras.
+    projects: bool,
 }
 
 impl Default for For {
     fn default() -> Self {
-        Self { workload: NAME, forms: Forms::default(), of_stage: None }
+        Self { workload: NAME, forms: Forms::default(), of_stage: None, projects: false }
     }
 }
 
@@ -82,7 +84,8 @@ impl For {
             KernelKind::Of(stage) => Some((stage, manifest.built_in.clone())),
             _ => None,
         };
-        Self { workload: manifest.kind.workload(), forms: manifest.forms(), of_stage }
+        let (workload, projects) = (manifest.kind.workload(), manifest.kind.projects());
+        Self { workload, forms: manifest.forms(), of_stage, projects }
     }
 
     /// What a case has that a kernel of a stage of another workload is for, in words.
@@ -101,7 +104,7 @@ pub struct Subject {
     unread: Unread,
     /// How many are drawn.
     drawn: u64,
-    plan: Plan,
+    draws: Draws,
     /// The only number of channels.
     channels: Option<u32>,
     /// Which cases the kernel is for.
@@ -163,11 +166,15 @@ impl SubjectArgs {
             (None, true) => 0,
             (None, false) => USUAL,
         };
-        let plan = plan(workload, self.seed, &named)?;
+        let draws = match (wanted.projects, named.is_empty()) {
+            // Half of what the generators draw is for sums in warps, of which a projection has none.
+            (true, true) => Draws::Random(workload, self.seed),
+            (true, false) | (false, _) => planned(workload, self.seed, &named)?,
+        };
         let channels = self.channels;
         let read = self.case.or(self.corpus);
         let subject =
-            Subject { filed, unread, drawn: u64::from(drawn), plan, channels, wanted, read };
+            Subject { filed, unread, drawn: u64::from(drawn), draws, channels, wanted, read };
         if subject.iter().next().is_some() {
             return Ok(subject);
         }
@@ -197,12 +204,13 @@ fn cannot(error: InputError) -> CliError {
     CliError::caused("cannot read the case", error)
 }
 
-fn plan(
+fn planned(
     workload: Arc<dyn Workload>,
     seed: u64,
     named: &[&'static splatcheck_judge::workload::Generator],
-) -> Result<Plan, CliError> {
-    Plan::new(workload, seed, named).aimed(vec![WARP], 1).map_err(CliError::of)
+) -> Result<Draws, CliError> {
+    let plan = Plan::new(workload, seed, named).aimed(vec![WARP], 1);
+    plan.map(Draws::Generators).map_err(CliError::of)
 }
 
 impl Subject {
@@ -212,10 +220,10 @@ impl Subject {
     /// The workload of splats is not there.
     pub(super) fn none() -> Result<Self, CliError> {
         let workload = splatcheck_workloads::find(NAME).map_err(CliError::of)?;
-        let plan = plan(workload, 0, &[])?;
+        let draws = planned(workload, 0, &[])?;
         let wanted = For::default();
         let (filed, unread) = (Vec::new(), Unread::default());
-        Ok(Self { filed, unread, drawn: 0, plan, channels: None, wanted, read: None })
+        Ok(Self { filed, unread, drawn: 0, draws, channels: None, wanted, read: None })
     }
 
     /// Every case: those in files, then those that are drawn. What a generator's case is made from may
@@ -225,9 +233,8 @@ impl Subject {
     }
 
     fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let draws = Draws::Generators(self.plan.clone());
-        let drawn =
-            (0..self.drawn).filter_map(move |index| draws.fitting(index, |case| self.fit(&case)));
+        let drawn = (0..self.drawn)
+            .filter_map(move |index| self.draws.fitting(index, |case| self.fit(&case)));
         self.filed.iter().cloned().chain(drawn)
     }
 
@@ -236,7 +243,7 @@ impl Subject {
         match &self.wanted.of_stage {
             None => Some(fitted(case, self.channels, self.wanted.forms.colors))
                 .filter(|case| self.wanted.forms.cameras.has(case)),
-            Some((stage, built_in)) => self.plan.workload().fitted(case, *stage, built_in),
+            Some((stage, built_in)) => self.draws.workload().fitted(case, *stage, built_in),
         }
     }
 
@@ -245,7 +252,7 @@ impl Subject {
     fn takes(&self, case: &AnyCase) -> bool {
         match &self.wanted.of_stage {
             None => has_channels(case, self.channels) && self.wanted.forms.has(case),
-            Some((stage, built_in)) => self.plan.workload().is_for(case, *stage, built_in),
+            Some((stage, built_in)) => self.draws.workload().is_for(case, *stage, built_in),
         }
     }
 
@@ -282,7 +289,7 @@ impl Subject {
 
     /// Seed of the cases that are drawn.
     pub(in crate::cli) fn seed(&self) -> u64 {
-        self.plan.seed()
+        self.draws.seed()
     }
 
     /// The case or the folder of cases that was read.
@@ -311,7 +318,7 @@ impl Subject {
         fails: &mut dyn FnMut(&AnyCase) -> bool,
     ) -> AnyCase {
         let fails = &mut |case: &AnyCase| self.takes(case) && fails(case);
-        let tree = self.plan.index(item.case.as_ref()).and_then(|index| self.plan.tree(index));
+        let tree = self.draws.index(item.case.as_ref()).and_then(|index| self.draws.tree(index));
         let small = match tree {
             None => Arc::clone(&item.case),
             Some(tree) => {
@@ -335,10 +342,10 @@ pub(in crate::cli) struct OneStage<'s> {
 
 impl Policy for OneStage<'_> {
     fn class(&self, case: &dyn Case) -> String {
-        self.subject.plan.class(case)
+        self.subject.draws.class(case)
     }
 
     fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
-        stage == self.stage && self.subject.plan.promises(stage, case)
+        stage == self.stage && self.subject.draws.runs(stage, case)
     }
 }

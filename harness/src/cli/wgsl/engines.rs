@@ -7,7 +7,7 @@ use crate::cli::exit::CliError;
 use crate::user_wgsl::UserWgsl;
 use splatcheck_judge::campaign::Contender;
 use splatcheck_judge::engines::repeated::{Repeated, Repeats};
-use splatcheck_judge::engines::{Found, Lent, Limits, Program, Team};
+use splatcheck_judge::engines::{Emulation, Found, Lent, Limits, Order, Program, Team};
 
 /// A started engine with its id.
 pub(in crate::cli) struct Started {
@@ -17,7 +17,7 @@ pub(in crate::cli) struct Started {
 
 impl Started {
     /// Starts an engine with a program, several of them for several `jobs`; with `repeats` every run is
-    /// made so often and must give equal bits.
+    /// made so often, on the emulator in these orders, and must give equal bits.
     ///
     /// # Errors
     /// Why it does not start any more, although it was found.
@@ -28,14 +28,26 @@ impl Started {
         repeats: Option<&Repeats>,
     ) -> Result<Self, CliError> {
         let program = Program::find().map_err(CliError::of)?;
-        let one = || {
-            user.start(found, &program, limits)
-                .map_err(|error| CliError::caused(format!("engine {}", found.spec.id()), error))
-        };
-        let engine = Team::of(usize::from(jobs), one)?;
-        let engine = match repeats {
-            Some(repeats) => Box::new(Repeated::device(engine, repeats)),
-            None => engine,
+        let wrong = |error| CliError::caused(format!("engine {}", found.spec.id()), error);
+        let jobs = usize::from(jobs);
+        let engine = match (repeats, found.emulation()) {
+            (Some(repeats), Some(emulation)) => {
+                let in_order = |&order: &Order| {
+                    let found = found.emulating(Emulation { order, ..emulation });
+                    let one = || user.start_exact(&found, &program, limits).map_err(wrong);
+                    Ok((order, Team::of(jobs, one)?))
+                };
+                let all = repeats.orders.iter().map(in_order).collect::<Result<_, CliError>>()?;
+                Box::new(Repeated::processes(all))
+            }
+            (repeats, _) => {
+                let one = || user.start(found, &program, limits).map_err(wrong);
+                let engine = Team::of(jobs, one)?;
+                match repeats {
+                    Some(repeats) => Box::new(Repeated::device(engine, repeats)),
+                    None => engine,
+                }
+            }
         };
         Ok(Self { id: found.spec.id().to_owned(), engine })
     }

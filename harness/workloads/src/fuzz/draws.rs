@@ -25,6 +25,24 @@ impl Draws {
         }
     }
 
+    /// What they are cases of.
+    #[must_use]
+    pub fn workload(&self) -> &dyn Workload {
+        match self {
+            Self::Random(workload, _) => workload.as_ref(),
+            Self::Generators(plan) => plan.workload(),
+        }
+    }
+
+    /// Seed of the cases.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        match self {
+            Self::Random(_, seed) => *seed,
+            Self::Generators(plan) => plan.seed(),
+        }
+    }
+
     /// The case of that number; `None` where what it is made from is not on this machine.
     #[must_use]
     pub fn case(&self, index: u64) -> Option<AnyCase> {
