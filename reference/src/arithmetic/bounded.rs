@@ -373,6 +373,11 @@ impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
     }
 
     #[inline(always)]
+    fn also(self, other: impl FnOnce() -> Self) -> Self {
+        self.or(other())
+    }
+
+    #[inline(always)]
     fn spread<const N: usize>(self, terms: [Self; N]) -> Self {
         if M::COUNTS_EXTRA_ROUNDINGS { Self::magnitudes(terms) } else { self.like(0.0) }
     }

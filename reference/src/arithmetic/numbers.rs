@@ -120,6 +120,15 @@ pub trait Arith:
         self
     }
 
+    /// This number, which programs also compute by `other`, an equal expression that rounds otherwise. Only
+    /// [`Bounded`](super::Bounded) knows the difference, and holds both; every other instance is just `self`.
+    #[must_use]
+    #[inline(always)]
+    fn also(self, other: impl FnOnce() -> Self) -> Self {
+        let _ = other;
+        self
+    }
+
     /// A term that stands for an intermediate that another program may never form: the sum of the
     /// magnitudes of its own terms. Only [`Bounded`](super::Bounded) over [`Extra`](super::Extra) reads it in
     /// [`Self::rounded_again`]; for every other instance it is 0.

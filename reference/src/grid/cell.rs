@@ -211,7 +211,10 @@ impl<S: Scalar, const D: usize> Cell<S, D> {
         self.fractions.map(|t| {
             let u = match encoding.interpolation {
                 Interpolation::Nearest | Interpolation::Linear => t,
-                Interpolation::Smoothstep => t * t * (S::from_f64(3.0) - S::from_f64(2.0) * t),
+                Interpolation::Smoothstep => {
+                    let (two, three) = (S::from_f64(2.0), S::from_f64(3.0));
+                    (t * t * (three - two * t)).also(|| three * t * t - two * t * t * t)
+                }
             };
             [one - u, u]
         })
@@ -267,7 +270,8 @@ impl<S: Scalar, const D: usize> Cell<S, D> {
             Interpolation::Nearest | Interpolation::Linear => scale,
             Interpolation::Smoothstep => {
                 let t = self.fractions[axis];
-                scale * (S::from_f64(6.0) * t * (S::from_f64(1.0) - t))
+                let six = S::from_f64(6.0);
+                scale * (six * t * (S::from_f64(1.0) - t)).also(|| six * t - six * t * t)
             }
         }
     }

@@ -131,8 +131,8 @@ fn legal_evaluations_lie_inside_the_bounds() {
         ratios.sort_by(f64::total_cmp);
         let [median, most] = [ratios[ratios.len() / 2], ratios[ratios.len() - 1]];
         println!("{output}: {} of error, median {median:.3}, largest {most:.3}", ratios.len());
-        // Those of slopes hold programs that go along axes and that subtract products, too.
-        let least = if output == "v_positions" { 0.2 } else { 0.3 };
+        // Those of slopes hold programs that go along axes, that subtract products and that write S'(t) out, too.
+        let least = if output == "v_positions" { 0.15 } else { 0.3 };
         assert!(median > 0.01 && most > least, "{output}: bounds far above errors say little");
     }
 }
