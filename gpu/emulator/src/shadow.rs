@@ -20,6 +20,7 @@ mod conventions;
 mod decide;
 mod depart;
 mod elements;
+mod fixed_point;
 mod floats;
 pub(super) mod follow;
 mod horner;

@@ -5,7 +5,7 @@
 use super::{Comparison, IntegerBinary, NarrowFormat, Rounding, Slot, Space};
 
 /// Registers of one width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum File {
     Predicate,
     Word,
@@ -13,7 +13,7 @@ pub(crate) enum File {
 }
 
 /// A register or constant of whichever width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) file: File,
     pub(crate) slot: Slot,

@@ -9,9 +9,9 @@
 use super::super::ir::{Compared, FloatBinary, Rounding, Setp, Slot};
 use super::super::lanes::{Bits, LANES};
 use super::super::registers::Registers;
+use super::fixed_point::Whole;
 use super::floats::read;
 use super::journal::{Decided, Journal, Loss};
-use super::literals::Whole;
 use super::marker::Marker;
 use super::number::{Count, Shadow, Word, depends, up};
 use super::registers::{Beside, Lanes};
@@ -209,7 +209,7 @@ impl Journal {
     /// Whether a float that becomes a whole number says a cell.
     fn is_cell(&self, a: &Shadow) -> bool {
         match self.whole_number() {
-            Whole::Units => false,
+            Whole::Units | Whole::Halved => false,
             Whole::Cell => true,
             Whole::BySize => a.x.abs() < FIXED_POINT,
         }
@@ -224,6 +224,9 @@ impl Journal {
             Rounding::Nearest => 0.5,
             Rounding::Zero | Rounding::Down | Rounding::Up => 1.0,
         };
+        // A half that was added so that it rounds to the nearest is no part of the number.
+        let half = self.whole_number() == Whole::Halved && rounding != Rounding::Nearest;
+        let a = if half { Shadow { c: up(f64::from(a.c) + 0.5), ..a } } else { a };
         let r = up(f64::from(a.r) + rounded);
         // What saturates is no number of units any more, and nobody knows what it stands for.
         let within = (a.x - result).abs() <= f64::from(r);

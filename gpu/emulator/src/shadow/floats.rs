@@ -158,8 +158,8 @@ fn endless(
         _ => 0,
     };
     let mut all = 0;
-    for lane in 0..LANES {
-        let result = f64::from(f32::from_bits(bits[lane]));
+    for (lane, &bits) in bits.iter().enumerate() {
+        let result = f64::from(f32::from_bits(bits));
         let given = operands.map(|operand| operand.get(lane));
         let fixed = |(k, one): (usize, &Shadow)| {
             let reach = f64::from(one.r.max(one.c));

@@ -14,8 +14,8 @@ use super::super::ir::{
 use super::super::lanes::{Active, Bits};
 use super::super::registers::Registers;
 use super::bits::Integers;
+use super::fixed_point::Whole;
 use super::journal::Journal;
-use super::literals::Whole;
 use super::number::{Shadow, Source, Wide, Word, depends, up};
 use super::plan::Keep;
 use super::registers::Beside;
@@ -207,7 +207,7 @@ impl Journal {
         ([d, a], rounding): ([Slot; 2], Rounding),
     ) {
         self.settle(beside, (a, 0), on);
-        let units = self.whole_number() == Whole::Units;
+        let units = matches!(self.whole_number(), Whole::Units | Whole::Halved);
         for lane in Bits(on) {
             let shadow = self.float(self.word(beside, a, lane), self.words[0][lane]);
             // Where the kernel does not say that they are units, it may be a cell.

@@ -8,7 +8,7 @@ use pulp::Arch;
 use super::super::ir::Kernel;
 use super::super::lanes::LANES;
 use super::conventions::{Conventions, Departure};
-use super::literals::Whole;
+use super::fixed_point::Whole;
 use super::number::{ANYTHING, Shadow, UNRECORDED, depends};
 use super::plan::Plan;
 use super::registers::Lanes;

@@ -11,9 +11,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::ir::{
-    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Kernel, Op, Slot, WordUnary,
-};
+use super::super::ir::{Arithmetic, File, FloatBinary, Kernel, Op, Slot};
 use super::constants::{constant, half_unit, moved};
 use super::horner::{Chain, chains};
 use super::marker::Marker;
@@ -79,82 +77,7 @@ fn polynomials(kernel: &Kernel) -> impl Iterator<Item = &'static Polynomial> {
     })
 }
 
-/// The least scale of fixed point: a grid has fewer cells on a side.
-const SCALE: f32 = 65_536.0;
-
-/// What a whole number is that was made of a float.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whole {
-    /// A number of units in fixed point, be it small: the float was multiplied by a power of two, [`SCALE`] or
-    /// more.
-    Units,
-    /// A cell, be it large: what is left of the float without it is used too.
-    Cell,
-    /// That depends on how large it is.
-    BySize,
-}
-
-/// What each instruction of a kernel makes that converts a float to a whole number.
-pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
-    let moved = moved(kernel);
-    let power = |bits: u32| bits & 0x7f_ffff == 0 && f32::from_bits(bits).abs() >= SCALE;
-    let is_scale = |slot: Slot| constant(kernel, &moved, slot).is_some_and(power);
-    let mut all = vec![Whole::BySize; kernel.code.len()];
-    // Of registers that were written last by a product with a scale; by a conversion to a whole number, with
-    // its place and the float; and by one of those back.
-    let mut products: HashSet<Slot> = HashSet::new();
-    let mut wholes: HashMap<Slot, (usize, Slot)> = HashMap::new();
-    let mut floats: HashMap<Slot, (usize, Slot)> = HashMap::new();
-    for (at, instruction) in kernel.code.iter().enumerate() {
-        let Op::Arithmetic(op) = instruction.op else { continue };
-        let (mut product, mut whole, mut float) = (false, None, None);
-        match op {
-            Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b) => {
-                product = is_scale(a) || is_scale(b);
-            }
-            Arithmetic::FloatUnary(FloatUnary::Move, _, _, a)
-            | Arithmetic::WordUnary(WordUnary::Move, _, a) => product = products.contains(&a),
-            // Clamped to what fits into the integer.
-            Arithmetic::FloatBinary(FloatBinary::Min | FloatBinary::Max, _, _, a, b) => {
-                product = products.contains(&a) || products.contains(&b);
-            }
-            Arithmetic::FloatUnary(FloatUnary::Round(_), _, _, a) => {
-                product = products.contains(&a);
-                if product {
-                    all[at] = Whole::Units;
-                }
-                float = Some((at, a));
-            }
-            Arithmetic::FloatToInteger(FloatToInteger { a, .. }) => {
-                if products.contains(&a) {
-                    all[at] = Whole::Units;
-                }
-                whole = Some((at, a));
-            }
-            Arithmetic::WordToFloat { a, .. } => float = wholes.get(&a).copied(),
-            Arithmetic::FloatBinary(FloatBinary::Sub, _, _, a, b) => {
-                if let Some((of, from)) = floats.get(&b)
-                    && *from == a
-                {
-                    all[*of] = Whole::Cell;
-                }
-            }
-            _ => {}
-        }
-        for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
-            if product {
-                products.insert(place.slot);
-            } else {
-                products.remove(&place.slot);
-            }
-            set(&mut wholes, place.slot, whole);
-            set(&mut floats, place.slot, float);
-        }
-    }
-    all
-}
-
-fn set<T>(of: &mut HashMap<Slot, T>, slot: Slot, value: Option<T>) {
+pub(super) fn set<T>(of: &mut HashMap<Slot, T>, slot: Slot, value: Option<T>) {
     match value {
         Some(value) => drop(of.insert(slot, value)),
         None => drop(of.remove(&slot)),

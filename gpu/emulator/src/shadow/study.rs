@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::super::ir::Kernel;
 use super::constants::doubles;
-use super::literals::{Whole, followed, literals, others, wholes};
+use super::fixed_point::{Whole, wholes};
+use super::literals::{followed, literals, others};
 use super::number::Shadow;
 use super::plan::Plan;
 
