@@ -40,6 +40,28 @@ fn a_departure_on_purpose_is_proposed_and_then_taken() {
     );
 }
 
+/// A number that is quantized forward, whose gradient the backward kernel lets pass (a straight-through estimator):
+/// rounded to a float, or to an integer and back.
+#[test]
+fn a_rounding_may_hand_the_gradient_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for rounding in
+        ["cvt.rni.f32.f32 %f2, %f1;", "cvt.rni.s32.f32 %r1, %f1;\ncvt.rn.f32.s32 %f2, %r1;"]
+    {
+        let quantized = format!(".loc 1 7 1\n{rounding}\n.loc 1 8 1");
+        let [manifest, _] = copies_of_cuda(folder.path(), &quantized);
+        let run = || say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]);
+        let said = run();
+        assert_eq!(said.code, Some(1), "the derivative of a rounding is zero: {said:?}");
+        let text = fs::read_to_string(&manifest).expect("there");
+        let table = "[conventions]\nstraight_through = [\"copy.cu:7\"]\n";
+        fs::write(&manifest, format!("{text}{table}")).expect("written");
+        let said = run();
+        assert_eq!(said.code, Some(0), "{rounding}: {said:?}");
+        assert!(said.out.contains("straight_through at copy.cu:7"), "said aloud: {said:?}");
+    }
+}
+
 /// `y = sum of x w` over 64 threads of two views; the backward kernel leaves out a lane, or a view.
 #[test]
 fn a_lane_and_a_view_that_are_left_out_are_named() {

@@ -310,7 +310,7 @@ impl Program {
                     known: listed(all.iter().filter(|(_, chooses)| can(**chooses))),
                 }),
             };
-        let straight = ("straight_through", "choose an operand or clamp");
+        let straight = ("straight_through", "choose an operand, clamp or round");
         check(&conventions.straight_through, straight, &|chooses| chooses)?;
         check(&conventions.detach, ("detach", "compute in f32"), &|_| true)
     }

@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::ir::{Arithmetic, FloatBinary, Instruction, Kernel, Op, Slot};
+use super::super::ir::{
+    Arithmetic, FloatBinary, FloatToInteger, FloatUnary, Instruction, Kernel, Op, Slot,
+};
 
 /// Lines of CUDA (`file.cu:81`) at which the derivative is another on purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conventions {
     /// A selection, minimum, maximum or clamp there hands the derivative on to the operand that depends on
-    /// inputs, also where it took the other.
+    /// inputs, also where it took the other; a rounding to a whole number hands it on to what was rounded.
     pub straight_through: BTreeSet<String>,
     /// What is computed there is a constant.
     pub detach: BTreeSet<String>,
@@ -43,6 +45,15 @@ impl Conventions {
             }
         };
         kernel.code.iter().map(of).collect()
+    }
+}
+
+/// The operand of a rounding to a whole number.
+pub(super) fn rounded(op: &Arithmetic) -> Option<Slot> {
+    match *op {
+        Arithmetic::FloatUnary(FloatUnary::Round(_), _, _, a)
+        | Arithmetic::FloatToInteger(FloatToInteger { a, .. }) => Some(a),
+        _ => None,
     }
 }
 
@@ -108,15 +119,17 @@ fn saturates(op: &Arithmetic) -> bool {
 }
 
 impl Kernel {
-    /// Lines of CUDA at which something is computed in f32, each with whether an operand is chosen or a
-    /// number clamped there.
+    /// Lines of CUDA at which something is computed in f32, each with whether an operand is chosen, or a
+    /// number clamped or rounded there.
     pub(crate) fn departures(&self) -> BTreeMap<String, bool> {
         let mut all = BTreeMap::new();
         for instruction in &self.code {
             let Op::Arithmetic(op) = &instruction.op else { continue };
             let Some(line) = self.origins.get(&instruction.line) else { continue };
-            if !line.is_empty() && result(op).is_some() {
-                *all.entry(line.clone()).or_insert(false) |= choice(op).is_some() || saturates(op);
+            let rounds = rounded(op).is_some();
+            if !line.is_empty() && (rounds || result(op).is_some()) {
+                let chooses = rounds || choice(op).is_some() || saturates(op);
+                *all.entry(line.clone()).or_insert(false) |= chooses;
             }
         }
         all

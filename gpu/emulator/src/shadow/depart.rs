@@ -1,11 +1,11 @@
 //! Follows instructions at which the derivative is another on purpose.
 
-use super::super::ir::Arithmetic;
+use super::super::ir::{Arithmetic, FloatToInteger};
 use super::super::lanes::Bits;
 use super::super::registers::Registers;
-use super::conventions::{Departure, choice, result};
+use super::conventions::{Departure, choice, result, rounded};
 use super::journal::Journal;
-use super::number::{Shadow, UNRECORDED, Word, depends};
+use super::number::{Count, Shadow, UNRECORDED, Wide, Word, depends};
 use super::registers::Beside;
 use super::table::Function;
 use super::tape::Flags;
@@ -23,12 +23,17 @@ impl Journal {
         on: u32,
         op: &Arithmetic,
     ) -> Vec<(usize, Shadow)> {
-        let Some((_, operands)) = choice(op) else { return Vec::new() };
+        let chosen = choice(op).map(|(_, operands)| operands);
+        let Some(operands) = chosen.or_else(|| rounded(op).map(|a| [a; 2])) else {
+            return Vec::new();
+        };
+        // Where the bits of the operands are.
+        let at = if operands[0] == operands[1] { [0; 2] } else { [0, 1] };
         let mut all = Vec::new();
         for lane in Bits(on) {
             let of = |journal: &mut Self, k: usize| {
                 let (word, bits) =
-                    (journal.word(beside, operands[k], lane), journal.words[k][lane]);
+                    (journal.word(beside, operands[k], lane), journal.words[at[k]][lane]);
                 match word {
                     Word::None => None,
                     word => Some(journal.float(word, bits)),
@@ -48,6 +53,9 @@ impl Journal {
         (on, op): (u32, &Arithmetic),
         (departure, handed): (Departure, &[(usize, Shadow)]),
     ) {
+        if let (Arithmetic::FloatToInteger(conversion), Departure::Straight) = (op, departure) {
+            return self.rounds_straight(beside, r, conversion, handed);
+        }
         let Some(d) = result(op) else { return };
         let float = |beside: &Beside, lane: usize| match beside.word(d, lane) {
             Word::Float(shadow) => shadow,
@@ -74,6 +82,39 @@ impl Journal {
                     beside.set_word(d, *lane, Word::Float(Shadow { n, ..taken }));
                 }
             }
+        }
+    }
+
+    /// A whole number that hands the derivative on to the float it was rounded from.
+    fn rounds_straight(
+        &mut self,
+        beside: &mut Beside,
+        r: &Registers,
+        op: &FloatToInteger,
+        handed: &[(usize, Shadow)],
+    ) {
+        for (lane, operand) in handed {
+            let x = op.result(r, *lane);
+            let parents = [Some(operand), None, None];
+            let n = self.node(Function::Identity, parents, (x, 0.0), Flags::default());
+            let count = Count { shadow: Shadow { n, ..Shadow::exact(x) }, summed: true };
+            match op.b64 {
+                true => beside.set_wide(op.d, *lane, Wide::Count(count)),
+                false => beside.set_word(op.d, *lane, Word::Count(count)),
+            }
+        }
+    }
+}
+
+impl FloatToInteger {
+    /// The whole number that a lane has got.
+    #[expect(clippy::cast_precision_loss, reason = "a float was rounded to it")]
+    pub(super) fn result(&self, r: &Registers, lane: usize) -> f64 {
+        match (self.b64, self.signed) {
+            (true, true) => r.b64.get(self.d)[lane].cast_signed() as f64,
+            (true, false) => r.b64.get(self.d)[lane] as f64,
+            (false, true) => f64::from(r.words.get(self.d)[lane].cast_signed()),
+            (false, false) => f64::from(r.words.get(self.d)[lane]),
         }
     }
 }

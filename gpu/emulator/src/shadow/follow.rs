@@ -289,12 +289,7 @@ impl Journal {
         self.settle(beside, (op.a, 0), on);
         for lane in Bits(on) {
             let word = self.word(beside, op.a, lane);
-            let result = match (op.b64, op.signed) {
-                (true, true) => r.b64.get(op.d)[lane].cast_signed() as f64,
-                (true, false) => r.b64.get(op.d)[lane] as f64,
-                (false, true) => f64::from(r.words.get(op.d)[lane].cast_signed()),
-                (false, false) => f64::from(r.words.get(op.d)[lane]),
-            };
+            let result = op.result(r, lane);
             let count = match word {
                 // It was rounded to a whole number already.
                 Word::Count(count) if count.is_rounded_to(result) => Some(count),
