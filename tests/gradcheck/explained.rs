@@ -1,7 +1,7 @@
 //! What a finding says: lanes, views, elements, lines, and departures on purpose.
 
 use super::copies;
-use splatcheck_tests::say;
+use splatcheck_tests::{again, change, say};
 use std::fs;
 use std::path::Path;
 
@@ -38,6 +38,34 @@ fn a_departure_on_purpose_is_proposed_and_then_taken() {
         said.err.contains("copy.cu:8 is no line") && said.err.contains("copy.cu:7"),
         "{said:?}"
     );
+}
+
+/// A ticket of which only the first thread makes the output: who does not put it back has none in the next run.
+#[test]
+fn a_counter_that_is_not_reset_shows_in_a_second_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ran = |reset: &str| {
+        let manifest = copies(
+            folder.path(),
+            &format!(
+                ".reg .pred %p<2>;\n.reg .b64 %c<2>;\nmov.u64 %c1, counter;\n\
+                 atom.global.add.u32 %r1, [%c1], 1;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 ret;\n{reset}\n\
+                 mov.f32 %f2, %f1;"
+            ),
+        );
+        let ptx = folder.path().join("copy.ptx");
+        let entry = ".visible .entry forward";
+        let counter = format!(".global .align 4 .u32 counter = 0;\n{entry}");
+        change(&ptx, &ptx, &[[entry, &counter]]);
+        say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"])
+    };
+    let right = ran("atom.global.exch.b32 %r2, [%c1], 0;");
+    assert_eq!(right.code, Some(0), "{right:?}");
+    let wrong = ran("");
+    assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    assert!(wrong.out.contains("in a second run alone"), "{wrong:?}");
+    let again = say(folder.path(), &again(&wrong.out));
+    assert_eq!(again.code, Some(1), "{again:?}");
 }
 
 /// A number that is quantized forward, whose gradient the backward kernel lets pass (a straight-through estimator):

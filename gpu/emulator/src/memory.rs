@@ -254,6 +254,19 @@ impl DeviceMemory {
         all.any(|(variables, segment)| segment.to_bytes() != variables.at_first)
     }
 
+    /// Another memory of the same device, without buffers, whose variables of modules hold what they hold here.
+    #[must_use]
+    pub fn of_next_run(&self) -> Self {
+        let kept = |segment: &Segment| Segment::of(&segment.to_bytes());
+        let parked = self.parked.iter();
+        Self {
+            segments: self.segments.first().map(kept).into_iter().collect(),
+            loaded: self.loaded.clone(),
+            parked: parked.map(|(of, segment)| (of.clone(), kept(segment))).collect(),
+            ..Self::default()
+        }
+    }
+
     fn push(&mut self, segment: Segment) -> Buffer {
         if self.segments.is_empty() {
             self.segments.push(Segment::default());

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use splatcheck_emulator::{Schedule, Shadowing};
+use splatcheck_emulator::{DeviceMemory, Schedule, Shadowing};
 use splatcheck_judge::attribution::{Element, Parts};
 
 use super::draw::Case;
@@ -140,7 +140,7 @@ fn taped(manifest: &Manifest, program: &Program, case: &Case) -> Taped {
         let floats =
             case.arrays.iter().filter(|(_, array)| matches!(array.values, Values::Floats(..)));
         let floats = floats.map(|(name, _)| name.as_str());
-        let mut arrays = on_tape((manifest, program, case), floats)?;
+        let mut arrays = on_tape((manifest, program, case), DeviceMemory::new(), floats)?;
         let tape = (Shadowing::Tape { bytes: TAPE }, &Schedule::lockstep());
         for launches in [&manifest.forward, &manifest.backward] {
             arrays.launch((program, case), launches, tape)?;

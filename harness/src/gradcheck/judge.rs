@@ -71,6 +71,8 @@ pub struct Checked {
     pub fault: Option<String>,
     /// It took all of its time, as every other run may.
     pub endless: bool,
+    /// It is of a second run, which found the variables of modules as the first had left them.
+    pub again: bool,
     /// What the launches that are judged sent to global memory by atomics: the backward ones, or where there are
     /// none those of the other of two programs.
     pub traffic: Traffic,
@@ -167,7 +169,18 @@ pub fn check(
     schedule: &Schedule,
 ) -> Result<Checked, ProgramError> {
     program.check_conventions(manifest)?;
-    told(checked(manifest, program, case, schedule))
+    let pair = (manifest, program, case);
+    let (first, next) = match checked(pair, DeviceMemory::new(), schedule) {
+        Ok((checked, arrays)) if !checked.is_wrong() => {
+            let changed = arrays.memory.has_changed_variables();
+            (checked, changed.then(|| arrays.memory.of_next_run()))
+        }
+        other => return told(other.map(|(checked, _)| checked)),
+    };
+    // A counter that is not reset shows when the kernels run once more.
+    let Some(memory) = next else { return Ok(first) };
+    let second = told(checked(pair, memory, schedule).map(|(checked, _)| checked))?;
+    Ok(if second.is_wrong() { Checked { again: true, ..second } } else { first })
 }
 
 /// A kernel that gives no result is what came of its case.
@@ -180,12 +193,16 @@ pub(super) fn told(checked: Result<Checked, Stopped>) -> Result<Checked, Program
     }
 }
 
+/// What is run: the kernels of a manifest on a case.
+pub(super) type Pair<'p> = (&'p Manifest, &'p Program, &'p Case);
+
 /// Arrays whose launches are followed on a tape, of which these are the inputs.
 pub(super) fn on_tape<'n>(
-    (manifest, program, case): (&Manifest, &Program, &Case),
+    (manifest, program, case): Pair<'_>,
+    memory: DeviceMemory,
     inputs: impl Iterator<Item = &'n str>,
 ) -> Result<Arrays, Stopped> {
-    let mut arrays = Arrays::new(manifest, program, case)?;
+    let mut arrays = Arrays::on(memory, manifest, program, case)?;
     arrays.memory.follow(Some(TAPE));
     for name in inputs {
         let named = arrays.memory.differentiate(arrays.buffers[name]);
@@ -196,13 +213,12 @@ pub(super) fn on_tape<'n>(
 
 /// The arrays after the forward pass, and the sweep back from the given gradients.
 fn swept(
-    manifest: &Manifest,
-    program: &Program,
-    case: &Case,
+    (manifest, program, case): Pair<'_>,
+    memory: DeviceMemory,
     schedule: &Schedule,
 ) -> Result<(Arrays, Gradient), Stopped> {
     let inputs = manifest.returned().map(|(of, _)| of);
-    let mut arrays = on_tape((manifest, program, case), inputs)?;
+    let mut arrays = on_tape((manifest, program, case), memory, inputs)?;
     let conventions = manifest.conventions.clone();
     arrays.memory.set_conventions(conventions).map_err(|error| internal(&error))?;
     let run = (Shadowing::Tape { bytes: TAPE }, schedule);
@@ -215,12 +231,11 @@ fn swept(
 }
 
 fn checked(
-    manifest: &Manifest,
-    program: &Program,
-    case: &Case,
+    (manifest, program, case): Pair<'_>,
+    memory: DeviceMemory,
     schedule: &Schedule,
-) -> Result<Checked, Stopped> {
-    let (mut arrays, gradient) = swept(manifest, program, case, schedule)?;
+) -> Result<(Checked, Arrays), Stopped> {
+    let (mut arrays, gradient) = swept((manifest, program, case), memory, schedule)?;
     let mut outputs_are_finite = true;
     for (of, _) in manifest.given() {
         // A kernel that adds to what nobody wrote has right derivatives and no output.
@@ -261,7 +276,7 @@ fn checked(
             Parts { uses, shares }
         });
     }
-    Ok(checked)
+    Ok((checked, arrays))
 }
 
 /// The given gradients, by the outputs that they are of.
@@ -443,8 +458,8 @@ pub fn exact_arrays(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Vec<Entry<f64>>, ProgramError> {
-    let (arrays, gradient) =
-        swept(manifest, program, case, schedule).map_err(|stopped| match stopped {
+    let (arrays, gradient) = swept((manifest, program, case), DeviceMemory::new(), schedule)
+        .map_err(|stopped| match stopped {
             Stopped::Error(error) => error,
             Stopped::Fault(why) | Stopped::NoEnd(why) => {
                 ProgramError::Launch { kernel: "the case".to_owned(), why }

@@ -57,7 +57,16 @@ impl Arrays {
         program: &Program,
         case: &Case,
     ) -> Result<Self, CaseProblem> {
-        let mut memory = DeviceMemory::new();
+        Self::on(DeviceMemory::new(), manifest, program, case)
+    }
+
+    /// The same on a memory without buffers.
+    pub(super) fn on(
+        mut memory: DeviceMemory,
+        manifest: &Manifest,
+        program: &Program,
+        case: &Case,
+    ) -> Result<Self, CaseProblem> {
         let (mut buffers, mut shapes) = (BTreeMap::new(), BTreeMap::new());
         for (name, array) in &case.arrays {
             shapes.insert(name.clone(), (array.shape.clone(), array.values.dtype().bytes()));

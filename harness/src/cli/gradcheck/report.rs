@@ -134,6 +134,10 @@ fn finding(question: Question, found: &Found, again: &[String]) -> String {
     if let Some(why) = &found.checked.fault {
         let _ = writeln!(text, "DISAGREE no result ({place}): {why}");
     }
+    if found.checked.again {
+        text += "  in a second run alone, which finds a variable of the module as the first has left it: a counter \
+                 that is not reset?\n";
+    }
     if let Some(explained) = &found.checked.explained {
         let _ = writeln!(text, "  looks like: {}", explained.words);
     }
