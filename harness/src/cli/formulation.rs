@@ -265,7 +265,8 @@ impl Counted {
 /// Judges a user's kernel as was asked, with the roundings that were counted; `judge` runs all of it in one
 /// formulation, with the inputs that a kernel of that formulation is given, and is told on which cases. Where
 /// it disagrees, the other formulations are tried, and where none of them agrees and nobody counted, the
-/// roundings that public spellings of a pair have: a kernel that stays within theirs is right.
+/// roundings that public spellings of a pair have. They are told of, and accepted by nobody who did not state
+/// them: they also leave open what a fault of a threshold decides.
 ///
 /// # Errors
 /// The errors of `judge`.
@@ -297,7 +298,9 @@ pub(super) fn judge_in(
         |spelling: &&PairSpelling| kernel.has_formulations() || spelling.power != PowerAs::Conic;
     let mut spellings: Vec<_> = PRACTISED_PAIRS.iter().filter(written).collect();
     spellings.sort_by_key(|spelling| spelling.extra_roundings.count());
-    Ok(as_spelled(first, &spellings, &failing, &mut judge)?.unwrap_or(judged))
+    let spelled = as_spelled(first, &spellings, &failing, &mut judge)?;
+    let others = judged.others.into_iter().chain(spelled).collect::<Vec<_>>().join("\n");
+    Ok(Judged { others: (!others.is_empty()).then_some(others), ..judged })
 }
 
 /// What a run comes to that was judged in its `first` formulation, with the others tried where it disagrees: the
@@ -354,14 +357,14 @@ fn in_others(
     Ok(Judged { others, agreeing: names, ..first })
 }
 
-/// What comes of a run whose kernel has as many roundings as one of these spellings of a pair; `None` where it
+/// Which of these spellings of a pair has as many roundings as a kernel that disagrees, in a line; `None` where it
 /// disagrees under all of them.
 fn as_spelled(
     first: Formulation,
     spellings: &[&PairSpelling],
     failing: &[(AnyCase, usize)],
     judge: &mut impl FnMut(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
-) -> Result<Option<Judged>, CliError> {
+) -> Result<Option<String>, CliError> {
     for PairSpelling { name, extra_roundings: more, .. } in spellings {
         let sum = first.extra_roundings().count().saturating_add(more.count());
         let Some(sum) = ExtraRoundings::new(sum) else { continue };
@@ -374,12 +377,10 @@ fn as_spelled(
             return Ok(None);
         }
         if agrees(&reports) {
-            let said = format!(
-                "roundings: agrees with --extra-roundings {more}, as code has that writes a pair so: {name}; \
-                 with none some results lie outside their bounds. State the number that you count"
-            );
-            let agreeing = Vec::new();
-            return Ok(Some(Judged { formulation, reports, others: Some(said), agreeing }));
+            return Ok(Some(format!(
+                "roundings: agrees with --extra-roundings {more}, which code needs that writes a pair so: {name}; \
+                 if yours does, state it"
+            )));
         }
     }
     Ok(None)
