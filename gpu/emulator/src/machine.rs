@@ -52,20 +52,21 @@ impl Patience {
     const OF_LANES: u64 = 1 << 16;
 
     pub(super) fn new() -> Self {
-        Self(1 << 20)
+        Self(1 << 21)
     }
 
     /// A warp had its turn and goes on.
     pub(super) fn lose(&mut self) {
-        self.0 = 1 << 12;
+        self.0 = 1 << 13;
     }
 
     pub(super) fn of_warp(&self) -> u64 {
         self.0
     }
 
+    /// At most half of the warp's, so that those who wait have a turn and those they wait for.
     pub(super) fn of_lanes(&self) -> u64 {
-        self.0.min(Self::OF_LANES)
+        (self.0 / 2).min(Self::OF_LANES)
     }
 }
 

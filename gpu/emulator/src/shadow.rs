@@ -20,6 +20,7 @@ mod conventions;
 mod decide;
 mod depart;
 mod elements;
+mod endless;
 mod fixed_point;
 mod floats;
 pub(super) mod follow;

@@ -125,7 +125,7 @@ impl Machine<'_> {
         let start = self.counters.total;
         let (mut waits, mut since) = (None, start);
         while let Some(lowest) = block.warps[warp].lowest_ready() {
-            if self.counters.total - start >= 2 * self.patience.of_warp() {
+            if self.counters.total - start >= self.patience.of_warp() {
                 self.patience.lose();
                 return Ok(Turned::Waits);
             }
@@ -144,7 +144,7 @@ impl Machine<'_> {
             let left = (since + patience).saturating_sub(self.counters.total);
             match furthest {
                 None => {
-                    let instructions = 2 * self.patience.of_warp();
+                    let instructions = self.patience.of_warp();
                     let limits = Limits { instructions, ..Limits::NONE };
                     self.turn(block, warp, lowest, limits)?;
                 }

@@ -1,5 +1,6 @@
-//! Threads that wait for others. A lock for which the lanes of a warp contend: since `sm_70` every thread goes on in time (CUDA C++ Programming Guide,
-//! "Independent Thread Scheduling"), though in lockstep the lanes that wait for the lock stand before the one that has it.
+//! Threads that wait for others. A lock for which the lanes of a warp contend: since `sm_70` every thread goes on in
+//! time (CUDA C++ Programming Guide, "Independent Thread Scheduling"), though in lockstep the lanes that wait for the
+//! lock stand before the one that has it.
 
 use splatcheck_emulator::{Argument, DeviceMemory, Launch, Module, Observers, Schedule, run};
 
@@ -9,18 +10,26 @@ const LOCK: &str = ".version 8.4\n.target sm_80\n.address_size 64\n.visible .ent
     membar.gl;\nld.volatile.global.u32 %r2, [%d1+4];\nadd.u32 %r2, %r2, 1;\nst.volatile.global.u32 [%d1+4], %r2;\n\
     membar.gl;\natom.global.exch.b32 %r3, [%d1], 0;\nret;\n}\n";
 
-#[test]
-fn lanes_that_contend_for_a_lock_all_have_it_once() {
-    let module = Module::parse(LOCK).expect("it is PTX");
-    for schedule in [Schedule::lockstep(), Schedule::random(1)] {
+/// What `blocks` of so many `threads` leave in so many words, in lockstep and in a random order.
+fn left_by(text: &str, [blocks, threads, words]: [u32; 3]) -> [(Schedule, Vec<u8>); 2] {
+    let module = Module::parse(text).expect("it is PTX");
+    [Schedule::lockstep(), Schedule::random(1)].map(|schedule| {
         let mut memory = DeviceMemory::new();
-        let buffer = memory.upload(&[0; 8]);
+        let buffer = memory.upload(&vec![0; 4 * words as usize]);
+        let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
         let arguments = vec![Argument::from(buffer)];
-        let launch = Launch { grid: [2, 1, 1], block: [16, 1, 1], arguments, ..Launch::default() };
+        let launch = Launch { grid, block, arguments, ..Launch::default() };
         let ran = run(&module, "k", &launch, &mut memory, &schedule, Observers::default());
         ran.unwrap_or_else(|error| panic!("{schedule:?}: {error}"));
-        let words = memory.read(buffer).expect("it was written");
-        assert_eq!(words[..], [0, 0, 0, 0, 32, 0, 0, 0], "{schedule:?}: free, and 32 times taken");
+        let bytes = memory.read(buffer).expect("it was written");
+        (schedule, bytes)
+    })
+}
+
+#[test]
+fn lanes_that_contend_for_a_lock_all_have_it_once() {
+    for (schedule, bytes) in left_by(LOCK, [2, 16, 2]) {
+        assert_eq!(bytes[..], [0, 0, 0, 0, 32, 0, 0, 0], "{schedule:?}: free, and 32 times taken");
     }
 }
 
@@ -37,15 +46,7 @@ const FROM_THE_LAST: &str = ".version 8.4\n.target sm_80\n.address_size 64\n.vis
 
 #[test]
 fn warps_and_blocks_that_wait_for_later_ones_go_on() {
-    let module = Module::parse(FROM_THE_LAST).expect("it is PTX");
-    for schedule in [Schedule::lockstep(), Schedule::random(1)] {
-        let mut memory = DeviceMemory::new();
-        let buffer = memory.upload(&[0; 24]);
-        let arguments = vec![Argument::from(buffer)];
-        let launch = Launch { grid: [3, 1, 1], block: [64, 1, 1], arguments, ..Launch::default() };
-        let ran = run(&module, "k", &launch, &mut memory, &schedule, Observers::default());
-        ran.unwrap_or_else(|error| panic!("{schedule:?}: {error}"));
-        let bytes = memory.read(buffer).expect("it was written");
+    for (schedule, bytes) in left_by(FROM_THE_LAST, [3, 64, 6]) {
         let words: Vec<_> = bytes.chunks(4).map(|word| word[0]).collect();
         assert_eq!(words, [6, 5, 4, 3, 2, 1], "{schedule:?}: from the last warp on");
     }
