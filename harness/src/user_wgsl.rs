@@ -113,7 +113,8 @@ impl UserWgsl {
         &self.kernel
     }
 
-    /// Starts an engine with the program.
+    /// Starts an engine with the program; `exact`: an emulator whose order of execution is all that may differ
+    /// between two runs.
     ///
     /// # Errors
     /// As [`EngineProcess::start`].
@@ -121,29 +122,7 @@ impl UserWgsl {
         &self,
         found: &Found,
         program: &Program,
-        limits: Limits,
-    ) -> Result<Box<dyn Engine + Send>, EngineError> {
-        self.start_with(found, program, (limits, &[]))
-    }
-
-    /// The same for an emulator whose order of execution is all that may differ between two runs.
-    ///
-    /// # Errors
-    /// As [`EngineProcess::start`].
-    pub fn start_exact(
-        &self,
-        found: &Found,
-        program: &Program,
-        limits: Limits,
-    ) -> Result<Box<dyn Engine + Send>, EngineError> {
-        self.start_with(found, program, (limits, &[EXACT]))
-    }
-
-    fn start_with(
-        &self,
-        found: &Found,
-        program: &Program,
-        (limits, more): (Limits, &[&str]),
+        (limits, exact): (Limits, bool),
     ) -> Result<Box<dyn Engine + Send>, EngineError> {
         let [source, manifest] = names(self.files.path());
         let mut program = program.clone();
@@ -152,7 +131,9 @@ impl UserWgsl {
         if self.observe != Observe::default() {
             program.args.extend([OBSERVE.into(), self.observe.to_string().into()]);
         }
-        program.args.extend(more.iter().map(OsString::from));
+        if exact {
+            program.args.push(EXACT.into());
+        }
         let process = EngineProcess::start(found.spec.clone(), program, limits)?;
         let left_out = self.kernel.manifest().left_out();
         Ok(Box::new(Process { process, left_out, _files: Arc::clone(&self.files) }))

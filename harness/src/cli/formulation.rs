@@ -369,14 +369,11 @@ fn as_spelled(
         let sum = first.extra_roundings().count().saturating_add(more.count());
         let Some(sum) = ExtraRoundings::new(sum) else { continue };
         let formulation = first.with_extra_roundings(sum);
-        if disagrees(&judge(formulation, Trial::Cases(failing))?) {
-            continue;
-        }
-        let reports = judge(formulation, Trial::Other)?;
+        let holds = holding(formulation, failing, judge)?.is_some();
         if interrupt::is_asked() {
             return Ok(None);
         }
-        if agrees(&reports) {
+        if holds {
             return Ok(Some(format!(
                 "roundings: agrees with --extra-roundings {more}, which code needs that writes a pair so: {name}; \
                  if yours does, state it"
@@ -384,6 +381,20 @@ fn as_spelled(
         }
     }
     Ok(None)
+}
+
+/// The reports of all cases in a formulation, if they agree under it.
+fn holding(
+    formulation: Formulation,
+    failing: &[(AnyCase, usize)],
+    judge: &mut impl FnMut(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
+) -> Result<Option<Vec<EngineReport>>, CliError> {
+    // What fails first: it is little, and tells most of them.
+    if disagrees(&judge(formulation, Trial::Cases(failing))?) {
+        return Ok(None);
+    }
+    let reports = judge(formulation, Trial::Other)?;
+    Ok(agrees(&reports).then_some(reports))
 }
 
 /// A formulation that all of a run agrees under, with the reports.
@@ -401,16 +412,10 @@ fn try_others(
     for group in groups {
         for formulation in group {
             tried.push(formulation);
-            // What fails first: it is little, and tells most of them.
-            if disagrees(&judge(formulation, Trial::Cases(failing))?) {
-                continue;
-            }
-            let other = judge(formulation, Trial::Other)?;
-            if agrees(&other) {
-                agreeing.push((formulation, other));
-                if first {
-                    return Ok((agreeing, tried));
-                }
+            let Some(other) = holding(formulation, failing, judge)? else { continue };
+            agreeing.push((formulation, other));
+            if first {
+                return Ok((agreeing, tried));
             }
         }
         if !agreeing.is_empty() {

@@ -34,14 +34,14 @@ impl Started {
             (Some(repeats), Some(emulation)) => {
                 let in_order = |&order: &Order| {
                     let found = found.emulating(Emulation { order, ..emulation });
-                    let one = || user.start_exact(&found, &program, limits).map_err(wrong);
+                    let one = || user.start(&found, &program, (limits, true)).map_err(wrong);
                     Ok((order, Team::of(jobs, one)?))
                 };
                 let all = repeats.orders.iter().map(in_order).collect::<Result<_, CliError>>()?;
                 Box::new(Repeated::processes(all))
             }
             (repeats, _) => {
-                let one = || user.start(found, &program, limits).map_err(wrong);
+                let one = || user.start(found, &program, (limits, false)).map_err(wrong);
                 let engine = Team::of(jobs, one)?;
                 match repeats {
                     Some(repeats) => Box::new(Repeated::device(engine, repeats)),
