@@ -2,6 +2,7 @@
 
 mod explained;
 mod half;
+mod kinks;
 mod unjudged;
 
 use splatcheck_tests::{root, say};

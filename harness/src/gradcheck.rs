@@ -15,8 +15,10 @@
 mod compare;
 mod draw;
 mod dtype;
+mod forward;
 mod given;
 mod judge;
+mod kinks;
 mod launch;
 mod manifest;
 mod npz;

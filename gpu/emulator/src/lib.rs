@@ -129,7 +129,7 @@ pub use parse::ParseError;
 pub use schedule::{Decision, Policy, Schedule, Trace};
 pub use shadow::{
     Contribution, Conventions, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place,
-    Seed, ShadowError, Shadowing, Share,
+    Reversed, Seed, ShadowError, Shadowing, Share, Tie,
 };
 pub use shrink::shrink;
 pub use time_limit::TimeLimit;

@@ -5,7 +5,7 @@
 //! asks for it. What it finds is asked of the [`DeviceMemory`](super::DeviceMemory) after a launch.
 //!
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `spare`, `tape`,
-//! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `constants`, `horner`, `literals`, `conventions`, `plan`, `study` (of a kernel), `journal` (what
+//! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `constants`, `horner`, `literals`, `conventions`, `ties`, `plan`, `study` (of a kernel), `journal` (what
 //! is kept), then what follows instructions: `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`,
 //! `rare`, `follow`, `access`, `elements` (of buffers), and what callers ask, `ask`.
 
@@ -39,12 +39,14 @@ mod sweep;
 mod table;
 mod tape;
 mod terms;
+mod ties;
 mod wides;
 
 pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError, Shadowing, Share};
 pub use calls::MARKERS;
 pub use conventions::Conventions;
 pub use journal::{Decided, Loss, Lost, Place};
+pub use ties::{Reversed, Tie};
 
 #[cfg(test)]
 mod tests;

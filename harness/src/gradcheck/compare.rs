@@ -7,7 +7,8 @@ use splatcheck_judge::attribution::{Element, Parts};
 
 use super::draw::Case;
 use super::dtype::{Dtype, Values};
-use super::judge::{Checked, Judged, TAPE, compared, on_tape, overflows, ran, results, told};
+use super::forward::{TAPE, on_tape};
+use super::judge::{Checked, Judged, compared, overflows, ran, results, told};
 use super::launch::Arrays;
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};

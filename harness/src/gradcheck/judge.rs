@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
-    Decided, DeviceMemory, Exact, FloatType, Gradient, Loss, Schedule, Seed, Shadowing, Touched,
+    Decided, DeviceMemory, Exact, FloatType, Gradient, Loss, Schedule, Shadowing, Touched,
 };
 
 use splatcheck_judge::attribution::{Element, Explained, Parts, WrongArray, explain};
@@ -11,13 +11,12 @@ use splatcheck_judge::io::container::Entry;
 use splatcheck_judge::words::count;
 
 use super::draw::{Case, CaseProblem};
-use super::dtype::{Dtype, Values};
+use super::dtype::Dtype;
+use super::forward::{Pair, swept};
+use super::kinks::{Expected, either_way, expected};
 use super::launch::{Arrays, Traffic};
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
-
-/// Bytes that the tape of a forward pass may take.
-pub(super) const TAPE: u64 = 1 << 30;
 
 /// What came of one array.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +50,15 @@ impl Judged {
     fn wrong_array(&self) -> WrongArray<'_> {
         let Self { name, of, compared, zeros, wrong, .. } = self;
         WrongArray { name, of, compared: *compared, zeros: *zeros, wrong }
+    }
+
+    /// Takes back what is right at a kink: `either` is the same gradient compared with both sides of it.
+    fn accept(&mut self, either: &Self) {
+        self.wrong.retain(|element| either.wrong.iter().any(|other| other.index == element.index));
+        (self.compared, self.unknown, self.zeros) = (either.compared, either.unknown, either.zeros);
+        if self.wrong.is_empty() {
+            self.worst = either.worst;
+        }
     }
 }
 
@@ -193,49 +201,13 @@ pub(super) fn told(checked: Result<Checked, Stopped>) -> Result<Checked, Program
     }
 }
 
-/// What is run: the kernels of a manifest on a case.
-pub(super) type Pair<'p> = (&'p Manifest, &'p Program, &'p Case);
-
-/// Arrays whose launches are followed on a tape, of which these are the inputs.
-pub(super) fn on_tape<'n>(
-    (manifest, program, case): Pair<'_>,
-    memory: DeviceMemory,
-    inputs: impl Iterator<Item = &'n str>,
-) -> Result<Arrays, Stopped> {
-    let mut arrays = Arrays::on(memory, manifest, program, case)?;
-    arrays.memory.follow(Some(TAPE));
-    for name in inputs {
-        let named = arrays.memory.differentiate(arrays.buffers[name]);
-        named.map_err(|error| internal(&error))?;
-    }
-    Ok(arrays)
-}
-
-/// The arrays after the forward pass, and the sweep back from the given gradients.
-fn swept(
-    (manifest, program, case): Pair<'_>,
-    memory: DeviceMemory,
-    schedule: &Schedule,
-) -> Result<(Arrays, Gradient), Stopped> {
-    let inputs = manifest.returned().map(|(of, _)| of);
-    let mut arrays = on_tape((manifest, program, case), memory, inputs)?;
-    let conventions = manifest.conventions.clone();
-    arrays.memory.set_conventions(conventions).map_err(|error| internal(&error))?;
-    let run = (Shadowing::Tape { bytes: TAPE }, schedule);
-    arrays.launch((program, case), &manifest.forward, run)?;
-    let given = given(manifest, case);
-    let seeds: Vec<Seed<'_>> =
-        given.iter().map(|(of, gradient)| Seed { output: arrays.buffers[*of], gradient }).collect();
-    let gradient = arrays.memory.gradient(&seeds).map_err(|error| internal(&error))?;
-    Ok((arrays, gradient))
-}
-
 fn checked(
     (manifest, program, case): Pair<'_>,
     memory: DeviceMemory,
     schedule: &Schedule,
 ) -> Result<(Checked, Arrays), Stopped> {
-    let (mut arrays, gradient) = swept((manifest, program, case), memory, schedule)?;
+    let pair = (manifest, program, case);
+    let (mut arrays, gradient) = swept(pair, memory, schedule, None)?;
     let mut outputs_are_finite = true;
     for (of, _) in manifest.given() {
         // A kernel that adds to what nobody wrote has right derivatives and no output.
@@ -258,17 +230,31 @@ fn checked(
     }
     checked.lost.sort();
     checked.lost.dedup();
-    for (of, name) in manifest.returned() {
+    let floats = |(of, name)| arrays.floats(name, manifest.gradient_type(of));
+    let floats: Vec<_> =
+        manifest.returned().map(floats).collect::<Result<_, _>>().map_err(Stopped::Fault)?;
+    let judge = |expected: &Expected| {
+        let each = manifest.returned().zip(&floats).zip(expected);
+        let judged = |(((of, name), floats), expected): ((_, &Vec<f32>), &Vec<(f64, f64)>)| {
+            let dtype = manifest.gradient_type(of);
+            let exact = arrays.memory.exact(arrays.buffers[name]);
+            let expected = expected.iter().map(|(value, own)| (*value, own + doubt));
+            let finite = |_| outputs_are_finite && !overflows(dtype);
+            let judged = compared(name, of, (floats, &finite), &exact, expected, checked.open);
+            let shape = case.arrays[of].shape.clone();
+            Judged { shape, dtype: Dtype::Float(dtype), ..judged }
+        };
+        each.map(judged).collect::<Vec<_>>()
+    };
+    let taken = expected(pair, &arrays, &gradient);
+    let mut all = judge(&taken);
+    if all.iter().any(|judged| !judged.wrong.is_empty())
+        && let Some(either) = either_way(pair, schedule, (&arrays, &taken))
+    {
+        all.iter_mut().zip(judge(&either)).for_each(|(judged, either)| judged.accept(&either));
+    }
+    for ((of, _), judged) in manifest.returned().zip(all) {
         let buffer = arrays.buffers[of];
-        let derivatives = gradient.of(buffer).unwrap_or_default();
-        let floats = arrays.floats(name, manifest.gradient_type(of)).map_err(Stopped::Fault)?;
-        let exact = arrays.memory.exact(arrays.buffers[name]);
-        let expected = derivatives.iter().map(|d| (d.value, d.uncertainty + doubt));
-        let dtype = manifest.gradient_type(of);
-        let finite = |_| outputs_are_finite && !overflows(dtype);
-        let mut judged = compared(name, of, (&floats, &finite), &exact, expected, checked.open);
-        judged.shape.clone_from(&case.arrays[of].shape);
-        judged.dtype = Dtype::Float(dtype);
         checked.add(judged, &|element| {
             let memory = &arrays.memory;
             let uses = memory.contributions(&gradient, buffer, element).unwrap_or_default();
@@ -277,19 +263,6 @@ fn checked(
         });
     }
     Ok((checked, arrays))
-}
-
-/// The given gradients, by the outputs that they are of.
-fn given<'m>(manifest: &'m Manifest, case: &Case) -> Vec<(&'m str, Vec<f64>)> {
-    let numbers = |(of, name): (&'m str, &'m str)| match &case.arrays[name].values {
-        Values::Floats(_, all) => (of, all.iter().copied().map(f64::from).collect()),
-        Values::Whole(..) => (of, Vec::new()),
-    };
-    manifest.given().map(numbers).collect()
-}
-
-pub(super) fn internal(error: &dyn std::error::Error) -> Stopped {
-    ProgramError::Launch { kernel: "the forward pass".to_owned(), why: error.to_string() }.into()
 }
 
 /// Whether partial sums of a type may overflow though the sum does not.
@@ -458,7 +431,7 @@ pub fn exact_arrays(
     case: &Case,
     schedule: &Schedule,
 ) -> Result<Vec<Entry<f64>>, ProgramError> {
-    let (arrays, gradient) = swept((manifest, program, case), DeviceMemory::new(), schedule)
+    let (arrays, gradient) = swept((manifest, program, case), DeviceMemory::new(), schedule, None)
         .map_err(|stopped| match stopped {
             Stopped::Error(error) => error,
             Stopped::Fault(why) | Stopped::NoEnd(why) => {

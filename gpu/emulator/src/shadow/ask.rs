@@ -11,6 +11,7 @@ use super::journal::{Decided, Journal, Lost, Place};
 use super::number::{Shadow, UNRECORDED, Word, depends};
 use super::sweep::Adjoints;
 use super::tape::Makers;
+use super::ties::{Reversed, Tie};
 
 /// How floats are followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,6 +186,21 @@ impl DeviceMemory {
         let journal = self.journal.as_deref_mut().filter(|journal| journal.tape.is_some());
         journal.ok_or(ShadowError::NoTape)?.agree_on(conventions);
         Ok(())
+    }
+
+    /// From the next launch on these ties are decided the other way. Forgotten by [`follow`](Self::follow).
+    ///
+    /// # Errors
+    /// There is no tape.
+    pub fn reverse_ties(&mut self, ties: Reversed) -> Result<(), ShadowError> {
+        let journal = self.journal.as_deref_mut().filter(|journal| journal.tape.is_some());
+        journal.ok_or(ShadowError::NoTape)?.reversed = Some(ties);
+        Ok(())
+    }
+
+    /// The comparisons at which equal numbers met, in the order of the instructions.
+    pub fn ties(&self) -> impl Iterator<Item = Tie> {
+        self.journal.iter().flat_map(|journal| journal.ties.iter().copied())
     }
 
     /// Says of which type a buffer's floats are; f32 if nobody says it.

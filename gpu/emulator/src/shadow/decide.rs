@@ -6,7 +6,7 @@
 //! has led somewhere is marked: what it contributes from then on is uncertain as a whole. A rounding
 //! to the nearest whole number marks no lane: it reduces a range, and the next whole number would do.
 
-use super::super::ir::{Compared, FloatBinary, Rounding, Setp, Slot};
+use super::super::ir::{Arithmetic, Compared, FloatBinary, Rounding, SINK, Setp, Slot};
 use super::super::lanes::{Bits, LANES};
 use super::super::registers::Registers;
 use super::fixed_point::Whole;
@@ -18,6 +18,7 @@ use super::registers::{Beside, Lanes};
 use super::table::Function;
 use super::table::accuracy::NORMAL;
 use super::tape::Flags;
+use super::ties::{Reversed, Tie};
 
 /// From so many units on, a float that becomes a whole number is a fixed-point number and no decision.
 const FIXED_POINT: f64 = 256.0;
@@ -42,31 +43,35 @@ fn counted(active: u32, open: u32, ties: u32) -> Decided {
 }
 
 impl Journal {
-    /// A comparison of two f32 in these slots.
+    /// A comparison of two f32 in these slots. The lanes where they are equal and depend on an input.
     #[inline(always)]
-    pub(super) fn compare(&mut self, beside: &mut Beside, slots: [Slot; 2], active: u32) {
+    fn compare(&mut self, beside: &mut Beside, slots: [Slot; 2], active: u32) -> u32 {
         for place in slots.into_iter().zip(0..) {
             self.settle(beside, place, active);
         }
         let mut room = self.room.take().unwrap_or_default();
         let [a, b, _] = read(&mut room.scratch, self, beside, &slots);
         let (open, ties) = compared(a, b);
-        self.room = Some(room);
         let (open, ties) = (open & active, ties & active);
+        let of_inputs = |&lane: &usize| depends(a.n[lane]) || depends(b.n[lane]);
+        let tied = Bits(ties).filter(of_inputs).fold(0, |lanes, lane| lanes | 1 << lane);
+        self.room = Some(room);
         beside.open |= open;
         self.decide(counted(active, open, ties));
+        tied
     }
 
     /// `setp`. Integers decide without a shadow: the path is that of the f32.
     #[inline(always)]
     pub(super) fn set_predicate(&mut self, beside: &mut Beside, active: u32, setp: &Setp) {
+        let mut tied = 0;
         match setp.compared {
-            Compared::Float { .. } => self.compare(beside, [setp.a, setp.b], active),
+            Compared::Float { .. } => tied = self.compare(beside, [setp.a, setp.b], active),
             Compared::Double => {
                 for lane in Bits(active) {
                     let [a, b] = [(setp.a, 0), (setp.b, 1)]
                         .map(|(slot, k)| self.double(beside.wide(slot, lane), self.wides[k][lane]));
-                    self.compare_two(beside, lane, a, b);
+                    tied |= u32::from(self.compare_two(beside, lane, a, b)) << lane;
                 }
             }
             Compared::Narrow { format, .. } => {
@@ -74,7 +79,7 @@ impl Journal {
                     let [a, b] = [(setp.a, 0), (setp.b, 1)].map(|(slot, k)| {
                         self.narrow(beside.word(slot, lane), self.words[k][lane], format)
                     });
-                    self.compare_two(beside, lane, a, b);
+                    tied |= u32::from(self.compare_two(beside, lane, a, b)) << lane;
                 }
             }
             Compared::Unsigned
@@ -84,13 +89,54 @@ impl Journal {
             | Compared::Unsigned64
             | Compared::Signed64 => {}
         }
+        if tied != 0 {
+            self.tie(setp, tied);
+        }
     }
 
-    /// A comparison of one lane.
-    pub(super) fn compare_two(&mut self, beside: &mut Beside, lane: usize, a: Shadow, b: Shadow) {
+    /// Keeps that these lanes compared equal numbers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tie(&mut self, setp: &Setp, lanes: u32) {
+        // With another predicate in it the result does not say which way the comparison went.
+        if !setp.comparison.orders() || setp.combine.is_some() {
+            return;
+        }
+        let tie = Tie(self.place());
+        self.ties.insert(tie);
+        let reversed = match self.reversed {
+            None => false,
+            Some(Reversed::All) => true,
+            Some(Reversed::At(only)) => only == tie,
+        };
+        self.tied = if reversed { lanes } else { 0 };
+    }
+
+    /// After an instruction: takes the other way where a tie is reversed.
+    #[inline(always)]
+    pub(super) fn reverse(&mut self, r: &mut Registers, op: &Arithmetic) {
+        if self.tied == 0 {
+            return;
+        }
+        let lanes = std::mem::take(&mut self.tied);
+        let Arithmetic::Setp(Setp { d, q, .. }) = *op else { return };
+        for slot in [d, q].into_iter().filter(|&slot| slot != SINK) {
+            r.predicates[usize::from(slot)] ^= lanes;
+        }
+    }
+
+    /// A comparison of one lane. Whether the numbers are equal and one depends on an input.
+    pub(super) fn compare_two(
+        &mut self,
+        beside: &mut Beside,
+        lane: usize,
+        a: Shadow,
+        b: Shadow,
+    ) -> bool {
         let (open, tie) = overlap(&a, &b);
         beside.open |= u32::from(open) << lane;
         self.decide(Decided { all: 1, open: u64::from(open), ties: u64::from(tie) });
+        tie && (depends(a.n) || depends(b.n))
     }
 
     /// min and max of f32.

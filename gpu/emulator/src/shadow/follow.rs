@@ -95,6 +95,7 @@ pub(crate) fn after(journal: &mut Journal, r: &mut Registers, on: &Active, op: &
         journal.depart(&mut beside, r, (on.bits, op), (departure, &handed));
     }
     r.beside = Some(beside);
+    journal.reverse(r, op);
 }
 
 /// An instruction that is followed. Dispatched by pulp, for the widest registers there are.

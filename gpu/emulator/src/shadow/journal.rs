@@ -15,6 +15,7 @@ use super::registers::Lanes;
 use super::study::Study;
 use super::table::Function;
 use super::tape::{Flags, PLACES, Rule, Tape, What};
+use super::ties::{Reversed, Tie};
 
 /// Where an instruction stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,6 +133,11 @@ pub(crate) struct Journal {
     pub(super) wides: [[u64; LANES]; 4],
     pub(super) room: Option<Box<Room>>,
     pub(super) arch: Arch,
+    /// Comparisons at which equal numbers met.
+    pub(super) ties: BTreeSet<Tie>,
+    /// Which of them are decided the other way, and at the instruction being executed by which lanes.
+    pub(super) reversed: Option<Reversed>,
+    pub(super) tied: u32,
     conventions: Conventions,
     /// What the instructions of the kernel that runs do with the derivative; none where there are no conventions.
     pub(super) departures: Vec<Option<Departure>>,
@@ -159,6 +165,9 @@ impl Journal {
             wides: [[0; LANES]; 4],
             room: None,
             arch: Arch::new(),
+            ties: BTreeSet::new(),
+            reversed: None,
+            tied: 0,
             conventions: Conventions::default(),
             departures: Vec::new(),
         }

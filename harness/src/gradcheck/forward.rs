@@ -1,0 +1,66 @@
+//! Runs the forward kernels of a case on a tape, and sweeps back from the given gradients.
+
+use splatcheck_emulator::{DeviceMemory, Gradient, Reversed, Schedule, Seed, Shadowing};
+
+use super::draw::Case;
+use super::dtype::Values;
+use super::launch::Arrays;
+use super::manifest::Manifest;
+use super::program::{Program, ProgramError, Stopped};
+
+/// Bytes that the tape of a forward pass may take.
+pub(super) const TAPE: u64 = 1 << 30;
+
+/// What is run: the kernels of a manifest on a case.
+pub(super) type Pair<'p> = (&'p Manifest, &'p Program, &'p Case);
+
+/// Arrays whose launches are followed on a tape, of which these are the inputs.
+pub(super) fn on_tape<'n>(
+    (manifest, program, case): Pair<'_>,
+    memory: DeviceMemory,
+    inputs: impl Iterator<Item = &'n str>,
+) -> Result<Arrays, Stopped> {
+    let mut arrays = Arrays::on(memory, manifest, program, case)?;
+    arrays.memory.follow(Some(TAPE));
+    for name in inputs {
+        let named = arrays.memory.differentiate(arrays.buffers[name]);
+        named.map_err(|error| internal(&error))?;
+    }
+    Ok(arrays)
+}
+
+/// The arrays after the forward pass, perhaps with ties reversed, and the sweep back from the given gradients.
+pub(super) fn swept(
+    (manifest, program, case): Pair<'_>,
+    memory: DeviceMemory,
+    schedule: &Schedule,
+    reversed: Option<Reversed>,
+) -> Result<(Arrays, Gradient), Stopped> {
+    let inputs = manifest.returned().map(|(of, _)| of);
+    let mut arrays = on_tape((manifest, program, case), memory, inputs)?;
+    let conventions = manifest.conventions.clone();
+    arrays.memory.set_conventions(conventions).map_err(|error| internal(&error))?;
+    if let Some(ties) = reversed {
+        arrays.memory.reverse_ties(ties).map_err(|error| internal(&error))?;
+    }
+    let run = (Shadowing::Tape { bytes: TAPE }, schedule);
+    arrays.launch((program, case), &manifest.forward, run)?;
+    let given = given(manifest, case);
+    let seeds: Vec<Seed<'_>> =
+        given.iter().map(|(of, gradient)| Seed { output: arrays.buffers[*of], gradient }).collect();
+    let gradient = arrays.memory.gradient(&seeds).map_err(|error| internal(&error))?;
+    Ok((arrays, gradient))
+}
+
+/// The given gradients, by the outputs that they are of.
+fn given<'m>(manifest: &'m Manifest, case: &Case) -> Vec<(&'m str, Vec<f64>)> {
+    let numbers = |(of, name): (&'m str, &'m str)| match &case.arrays[name].values {
+        Values::Floats(_, all) => (of, all.iter().copied().map(f64::from).collect()),
+        Values::Whole(..) => (of, Vec::new()),
+    };
+    manifest.given().map(numbers).collect()
+}
+
+fn internal(error: &dyn std::error::Error) -> Stopped {
+    ProgramError::Launch { kernel: "the forward pass".to_owned(), why: error.to_string() }.into()
+}

@@ -1,0 +1,78 @@
+//! Derivatives at a kink: where equal numbers are compared, a kernel that decides the other way has another one, and
+//! both are right.
+//!
+//! A gradient that disagrees is compared once more with all that the forward pass may have at its ties: with all of
+//! them reversed, and with each comparison's alone. Only spellings of the same function count, which leave the
+//! outputs as they were.
+
+use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Reversed, Schedule, Tie};
+
+use super::forward::{Pair, swept};
+use super::launch::Arrays;
+
+/// Comparisons of a program that are reversed one by one.
+const ALONE: usize = 8;
+
+/// Of each returned gradient the derivatives and how far they are uncertain.
+pub(super) type Expected = Vec<Vec<(f64, f64)>>;
+
+/// What the sweep expects of each returned gradient.
+pub(super) fn expected(
+    (manifest, _, _): Pair<'_>,
+    arrays: &Arrays,
+    gradient: &Gradient,
+) -> Expected {
+    let of = |of: &str| gradient.of(arrays.buffers[of]).unwrap_or_default();
+    let numbers = |(name, _)| of(name).iter().map(|d| (d.value, d.uncertainty)).collect();
+    manifest.returned().map(numbers).collect()
+}
+
+/// The least interval around what is expected with the ties as they were taken and reversed; nothing where reversing
+/// them leaves no other spelling of the function.
+pub(super) fn either_way(
+    pair: Pair<'_>,
+    schedule: &Schedule,
+    (arrays, taken): (&Arrays, &Expected),
+) -> Option<Expected> {
+    let ties: Vec<Tie> = arrays.memory.ties().collect();
+    let alone = if (2..=ALONE).contains(&ties.len()) { &*ties } else { &[] };
+    let all = (!ties.is_empty()).then_some(Reversed::All);
+    let mut either: Option<Expected> = None;
+    for reversed in all.into_iter().chain(alone.iter().copied().map(Reversed::At)) {
+        let Ok((other, gradient)) = swept(pair, DeviceMemory::new(), schedule, Some(reversed))
+        else {
+            continue;
+        };
+        if same_outputs(pair, arrays, &other) {
+            let widest = either.take().unwrap_or_else(|| taken.clone());
+            either = Some(around(widest, &expected(pair, &other, &gradient)));
+        }
+    }
+    either
+}
+
+/// Whether two forward passes left the same outputs.
+fn same_outputs((manifest, _, _): Pair<'_>, a: &Arrays, b: &Arrays) -> bool {
+    let same = |(a, b): (&Exact, &Exact)| {
+        (a.value - b.value).abs() <= a.uncertainty + b.uncertainty || a.value == b.value
+    };
+    manifest.given().all(|(of, _)| {
+        let [a, b] = [a, b].map(|arrays| arrays.memory.exact(arrays.buffers[of]));
+        a.iter().zip(&b).all(same)
+    })
+}
+
+/// The least intervals around two, each as its middle and half its width. One that nobody knows adds nothing.
+fn around(a: Expected, b: &Expected) -> Expected {
+    let hull = |((x, r), &(y, s)): ((f64, f64), &(f64, f64))| {
+        if !s.is_finite() || !y.is_finite() {
+            return (x, r);
+        }
+        let (low, high) = ((x - r).min(y - s), (x + r).max(y + s));
+        // Middle and half are rounded, each by no more than 2^-53 of the larger end: both ends stay inside.
+        let rounded = f64::EPSILON * low.abs().max(high.abs());
+        (low.midpoint(high), (high - low) / 2.0 + rounded)
+    };
+    let row = |(a, b): (Vec<(f64, f64)>, &Vec<_>)| a.into_iter().zip(b).map(hull).collect();
+    a.into_iter().zip(b).map(row).collect()
+}
