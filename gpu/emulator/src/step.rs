@@ -192,7 +192,7 @@ fn exited(machine: &mut Machine<'_>, block: &mut Block, at: usize) -> Result<(),
     if warp.fragments.iter().any(|fragment| fragment.state != State::Ready) {
         let lanes = warp.exited;
         order(machine, block, at, lanes, Scope::Block);
-        sync::exit(&mut block.warps[at], machine.kernel)?;
+        sync::exit(&mut block.warps[at], machine.kernel, machine.journal.as_deref_mut())?;
         part_barrier::settle(block, at, &machine.kernel.code)?;
     }
     Ok(())
@@ -245,12 +245,14 @@ fn synchronize(
             if sync.kind == SyncKind::Barrier {
                 order(machine, block, at, active | block.warps[at].exited, Scope::Block);
             }
-            let (warp, uniform) = (&mut block.warps[at], machine.kernel.uniform);
-            if active == running.lanes && sync::at_once(warp, sync, running.pc, uniform)? {
+            let warp = &mut block.warps[at];
+            let observed = (machine.kernel.uniform, machine.journal.as_deref_mut());
+            if active == running.lanes && sync::at_once(warp, sync, running.pc, observed)? {
                 return Ok(Next::Advance(1));
             }
             put_down(warp, running, active);
-            sync::arrive(warp, active, running.pc, sync, machine.kernel)?;
+            let observed = (machine.kernel, machine.journal.as_deref_mut());
+            sync::arrive(warp, active, running.pc, sync, observed)?;
             Ok(Next::Down)
         }
         Synchronization::ActiveMask(d) => {

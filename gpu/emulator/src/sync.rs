@@ -10,6 +10,7 @@ use super::fault::{FaultKind, Trouble};
 use super::ir::{Kernel, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode};
 use super::lanes::{Active, Bits, LANES};
 use super::registers::Registers;
+use super::shadow::journal::Journal;
 use super::shadow::number::Word;
 use super::shadow::registers::{Beside, Gathered};
 use super::warp::{Fragment, State, Undefined, Warp};
@@ -27,7 +28,12 @@ struct Part {
 /// Executes `sync` at `pc` at once if all active lanes give one mask and are all it waits for:
 /// `every_lane` also for those that have exited.
 #[inline(always)]
-pub(super) fn at_once(warp: &mut Warp, sync: &Sync, pc: u32, every_lane: bool) -> Outcome<bool> {
+pub(super) fn at_once(
+    warp: &mut Warp,
+    sync: &Sync,
+    pc: u32,
+    (every_lane, journal): (bool, Option<&mut Journal>),
+) -> Outcome<bool> {
     let lanes = warp.on.bits;
     let (members, uniform) = uniform(&warp.registers, &warp.on, sync.members);
     if warp.registers.words.poison(sync.members) & lanes != 0 {
@@ -43,7 +49,7 @@ pub(super) fn at_once(warp: &mut Warp, sync: &Sync, pc: u32, every_lane: bool) -
     {
         return Ok(true);
     }
-    perform(warp, sync.kind, members, &[Part { operands, lanes, pc }])?;
+    perform(warp, sync.kind, members, (&[Part { operands, lanes, pc }], journal))?;
     Ok(true)
 }
 
@@ -106,7 +112,11 @@ fn usual(warp: &mut Warp, mode: ShuffleMode, operands: &SyncOperands) -> bool {
 }
 
 /// Lanes have exited: those that waited for them alone go on.
-pub(super) fn exit(warp: &mut Warp, kernel: &Kernel) -> Outcome<()> {
+pub(super) fn exit(
+    warp: &mut Warp,
+    kernel: &Kernel,
+    mut journal: Option<&mut Journal>,
+) -> Outcome<()> {
     let waits = |fragment: &Fragment| match fragment.state {
         State::AtSync { members } if members & warp.exited != 0 => {
             Some((kernel.code[fragment.pc as usize].op.sync()?.kind, members, fragment.pc))
@@ -114,9 +124,9 @@ pub(super) fn exit(warp: &mut Warp, kernel: &Kernel) -> Outcome<()> {
         State::AtSync { .. } | State::Ready | State::AtBarrier => None,
     };
     let waiting: Vec<_> = warp.fragments.iter().filter_map(waits).collect();
-    waiting
-        .into_iter()
-        .try_for_each(|(kind, members, pc)| complete(warp, kind, members, (kernel, pc)))
+    waiting.into_iter().try_for_each(|(kind, members, pc)| {
+        complete(warp, kind, members, (kernel, pc, journal.as_deref_mut()))
+    })
 }
 
 /// `lanes` arrive at `sync` at `pc`, parted by mask; whoever is complete goes on.
@@ -125,7 +135,7 @@ pub(super) fn arrive(
     lanes: u32,
     pc: u32,
     sync: &Sync,
-    kernel: &Kernel,
+    (kernel, mut journal): (&Kernel, Option<&mut Journal>),
 ) -> Outcome<()> {
     let masks = *warp.registers.words.get(sync.members);
     let mut rest = lanes;
@@ -137,7 +147,7 @@ pub(super) fn arrive(
             return Err(Trouble::new(FaultKind::NotInOwnMask { members }, same & !members));
         }
         warp.fragments.push(Fragment { pc, lanes: same, state: State::AtSync { members } });
-        complete(warp, sync.kind, members, (kernel, pc))?;
+        complete(warp, sync.kind, members, (kernel, pc, journal.as_deref_mut()))?;
     }
     Ok(())
 }
@@ -148,7 +158,7 @@ fn complete(
     warp: &mut Warp,
     kind: SyncKind,
     members: u32,
-    (kernel, pc): (&Kernel, u32),
+    (kernel, pc, journal): (&Kernel, u32, Option<&mut Journal>),
 ) -> Outcome<()> {
     let missing = members & warp.existing & warp.exited;
     if kernel.uniform && missing != 0 {
@@ -169,7 +179,7 @@ fn complete(
     if arrived == 0 || arrived != members & warp.live() {
         return Ok(());
     }
-    perform(warp, kind, members, &parts)?;
+    perform(warp, kind, members, (&parts, journal))?;
     for fragment in &mut warp.fragments {
         if meets(fragment).is_some() {
             fragment.pc += 1;
@@ -181,7 +191,12 @@ fn complete(
 
 /// Executes an instruction for lanes that have met, which are `members` that have not exited.
 #[inline(always)]
-fn perform(warp: &mut Warp, kind: SyncKind, members: u32, parts: &[Part]) -> Outcome<()> {
+fn perform(
+    warp: &mut Warp,
+    kind: SyncKind,
+    members: u32,
+    (parts, journal): (&[Part], Option<&mut Journal>),
+) -> Outcome<()> {
     let all = parts.iter().fold(0, |all, part| all | part.lanes);
     let r = &mut warp.registers;
     match kind {
@@ -197,7 +212,7 @@ fn perform(warp: &mut Warp, kind: SyncKind, members: u32, parts: &[Part]) -> Out
         SyncKind::Ballot => ballot(r, parts, all),
         SyncKind::MatchAny { b64 } => match_any(r, parts, all, b64),
         SyncKind::MatchAll { b64 } => match_all(r, parts, all, b64),
-        SyncKind::Redux(op) => redux(r, parts, all, op),
+        SyncKind::Redux(op) => redux(r, parts, all, (op, journal)),
     }
     Ok(())
 }
@@ -417,7 +432,12 @@ fn match_all(r: &mut Registers, parts: &[Part], all: u32, b64: bool) {
     }
 }
 
-fn redux(r: &mut Registers, parts: &[Part], all: u32, op: ReduxOp) {
+fn redux(
+    r: &mut Registers,
+    parts: &[Part],
+    all: u32,
+    (op, journal): (ReduxOp, Option<&mut Journal>),
+) {
     let (values, poison) = gather(r, parts, 0);
     let followed = r.beside.as_ref().map(|beside| words_beside(beside, parts));
     let combine = |x: u32, y: u32| match op {
@@ -432,10 +452,18 @@ fn redux(r: &mut Registers, parts: &[Part], all: u32, op: ReduxOp) {
     };
     let total = Bits(all).map(|lane| values[lane]).reduce(combine).unwrap_or(0);
     let poison = if poison == 0 { 0 } else { all };
+    let beside = followed.as_ref().map(|words| match (op, journal) {
+        (ReduxOp::Add, Some(journal)) => {
+            journal.at(parts[0].pc);
+            journal.added_up(words, &values, all)
+        }
+        _ => words.one_of(&values, all, total),
+    });
     for part in parts {
-        r.words.set(part.operands.d, &Active::new(part.lanes), &[total; LANES], poison);
-        if let (Some(beside), Some(words)) = (&mut r.beside, &followed) {
-            beside.reduced(part.operands.d, part.lanes, (words, &values, all), total);
+        let d = part.operands.d;
+        r.words.set(d, &Active::new(part.lanes), &[total; LANES], poison);
+        if let (Some(beside), Some(word)) = (&mut r.beside, beside) {
+            beside.put(d, part.lanes, word);
         }
     }
 }

@@ -12,9 +12,11 @@
 //! subtractions and negations, and a sum of them is a float again where it is converted back.
 
 use super::super::ir::{IntegerBinary, NarrowFormat};
+use super::super::lanes::{Bits, LANES};
 use super::super::rare::narrow::single;
 use super::journal::{Journal, Loss};
 use super::number::{Count, NO_FLOAT, Shadow, Source, Word, up};
+use super::registers::Gathered;
 use super::table::{Function, error};
 use super::tape::Flags;
 
@@ -154,6 +156,17 @@ impl Journal {
         let all: Vec<Count> = all.collect::<Option<_>>()?;
         let count = self.add_counts(op, &all, f64::from(result.cast_signed()), TURN)?;
         Some(Word::Count(count))
+    }
+
+    /// The sum of the words of lanes, one after another.
+    pub(crate) fn added_up(&mut self, words: &Gathered, values: &[u32; LANES], all: u32) -> Word {
+        let mut lanes = Bits(all).map(|lane| (words.get(lane), values[lane]));
+        let first = lanes.next().unwrap_or((Word::None, 0));
+        let sum = lanes.fold(first, |sum, next| {
+            let result = sum.1.wrapping_add(next.1);
+            (self.integer(Integers::Add, &[sum, next], result), result)
+        });
+        sum.0
     }
 
     /// Of an addition, subtraction or negation whose result is this whole number; `None` for other

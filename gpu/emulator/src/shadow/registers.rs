@@ -124,6 +124,26 @@ impl Gathered {
             Self::Words(all) => all[lane],
         }
     }
+
+    /// The result of a reduction over lanes that is no sum: one lane's word, or nobody's.
+    pub(crate) fn one_of(&self, values: &[u32; LANES], all: u32, total: u32) -> Word {
+        let relevant = |lane: &usize| match self.get(*lane) {
+            Word::None => false,
+            Word::Float(shadow) => !shadow.is_plain(),
+            Word::Narrow(_)
+            | Word::Halves(_)
+            | Word::Refers(_)
+            | Word::Count(_)
+            | Word::Part(_) => true,
+        };
+        match Bits(all).filter(relevant).find(|&lane| values[lane] == total) {
+            Some(lane) => self.get(lane),
+            None => {
+                let sources = Bits(all).filter(relevant).map(|lane| self.get(lane).source());
+                Word::garbled(sources.fold(None, Shadow::joined))
+            }
+        }
+    }
 }
 
 /// A call of a library function that has begun (see [`calls`](super::calls)).
@@ -334,31 +354,8 @@ impl Beside {
         self.clear_wide(slot, lanes);
     }
 
-    /// The result of a reduction over lanes: one lane's word, or nobody's.
-    pub(crate) fn reduced(
-        &mut self,
-        d: Slot,
-        lanes: u32,
-        (words, values, all): (&Gathered, &[u32; LANES], u32),
-        total: u32,
-    ) {
-        let relevant = |lane: &usize| match words.get(*lane) {
-            Word::None => false,
-            Word::Float(shadow) => !shadow.is_plain(),
-            Word::Narrow(_)
-            | Word::Halves(_)
-            | Word::Refers(_)
-            | Word::Count(_)
-            | Word::Part(_) => true,
-        };
-        let own = Bits(all).filter(relevant).find(|&lane| values[lane] == total);
-        let word = match own {
-            Some(lane) => words.get(lane),
-            None => {
-                let sources = Bits(all).filter(relevant).map(|lane| words.get(lane).source());
-                Word::garbled(sources.fold(None, Shadow::joined))
-            }
-        };
+    /// Puts a word beside some lanes of a slot.
+    pub(crate) fn put(&mut self, d: Slot, lanes: u32, word: Word) {
         if d != SINK {
             Bits(lanes).for_each(|lane| self.set_word(d, lane, word));
         }

@@ -1,7 +1,7 @@
 //! Floats through integers: what is followed, and what is reported.
 
 use super::run::{check, elementwise, execute, execute_into, launch, numbers, positive, schedules};
-use crate::{DeviceMemory, Loss, Module, Schedule, Seed};
+use crate::{Derivative, DeviceMemory, Loss, Module, Schedule, Seed};
 
 const SHARP: f64 = 1e-14;
 
@@ -211,6 +211,32 @@ fn sums_in_fixed_point_are_those_of_the_floats() {
             outcome.memory.gradient(&seeds).expect("a tape").of(outcome.input).expect("an input");
         assert!(slopes.iter().all(|s| s.value == 1.0 && s.uncertainty < 1e-12), "each has slope 1");
         assert_eq!(outcome.memory.losses(), [], "nothing is lost");
+    }
+}
+
+/// The same with one instruction that adds the units of a warp, of all its lanes or of some.
+#[test]
+fn a_reduction_of_units_over_lanes_is_their_sum() {
+    for (lanes, mask) in [(32, "-1"), (5, "31")] {
+        let body = format!(
+            "mov.f32 %f2, 0f00000000;\nsetp.ge.u32 %p1, %r1, {lanes};\n@%p1 bra DONE;\n\
+             mul.f32 %f3, %f1, 0f49800000;\ncvt.rni.s32.f32 %r2, %f3;\nredux.sync.add.s32 %r3, %r2, {mask};\n\
+             cvt.rn.f32.s32 %f4, %r3;\nmul.f32 %f2, %f4, 0f35800000;\nDONE:"
+        );
+        let x = numbers();
+        for schedule in schedules() {
+            let outcome = execute(&elementwise(&body), &x, &schedule);
+            let expected: f64 = x[..lanes].iter().map(|&x| f64::from(x)).sum();
+            for found in &outcome.values()[..lanes] {
+                let distance = (found.value - expected).abs();
+                assert!(distance <= found.uncertainty, "{} not {expected}", found.value);
+                assert!(found.uncertainty < 1e-12, "{found:?} is sharp");
+            }
+            // Each lane has the sum: every number has as many slopes of 1.
+            let sharp = |s: &Derivative| s.value == f64::from(u8::try_from(lanes).unwrap_or(0));
+            assert!(outcome.slopes()[..lanes].iter().all(sharp), "{:?}", outcome.slopes());
+            assert_eq!(outcome.memory.losses(), [], "nothing is lost");
+        }
     }
 }
 
