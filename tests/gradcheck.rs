@@ -4,6 +4,7 @@ mod explained;
 mod half;
 mod kinks;
 mod unjudged;
+mod wgsl;
 
 use splatcheck_tests::{root, say};
 use std::fs;
@@ -382,74 +383,4 @@ fn what_ends_a_run_is_an_option() {
     assert!(verdict.ends_with("; not looked for: data races"), "{said:?}");
     let said = run(&["--observe", "barriers=off"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-}
-
-/// The same pair in WGSL: its bindings are the parameters, and findings name its line.
-#[test]
-fn a_pair_in_wgsl_is_judged_as_one_in_cuda() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let manifest = example("pair_wgsl.toml");
-    for order in ["lockstep", "adversarial:5"] {
-        let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--schedule", order]);
-        assert_eq!(said.code, Some(0), "{order}: {said:?}");
-        assert!(said.out.starts_with("agree: 20 runs, 2414 derivatives compared"), "{said:?}");
-    }
-    let source = fs::read_to_string(example("pair.wgsl")).expect("there");
-    let broken = folder.path().join("broken.wgsl");
-    let judged = |from: &str, to: &str| {
-        let changed = source.replace(from, to);
-        assert_ne!(changed, source, "{from}");
-        fs::write(&broken, changed).expect("written");
-        let broken = broken.display().to_string();
-        let words = ["gradcheck", &broken, "--manifest", &manifest, "--sarif", "run.sarif"];
-        say(folder.path(), &words)
-    };
-    let said = judged("(falloff + w[i]) * v", "falloff * v");
-    assert_eq!(said.code, Some(1), "{said:?}");
-    let line = 1 + source.lines().position(|line| line.contains("value += ")).expect("the part");
-    assert!(said.out.contains(&format!(" contributes at broken.wgsl:{line}:")), "{said:?}");
-    assert!(said.out.contains("\n  looks like: v_w lacks what "), "{said:?}");
-    let text = fs::read_to_string(folder.path().join("run.sarif")).expect("written");
-    let log: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
-    let uri = place["artifactLocation"]["uri"].as_str().expect("a file");
-    assert!(uri.ends_with("broken.wgsl"), "the file, without the line: {uri}");
-    assert_eq!(place["region"]["startLine"], line, "not the column: {place}");
-    let said = judged("v_x[i] = ", "v_x[i + 1u] = ");
-    assert!(said.out.contains("\nDISAGREE no result "), "it is out of bounds: {said:?}");
-    assert!(said.out.contains("broken.wgsl:"), "{said:?}");
-    let broken = broken.display().to_string();
-    let source =
-        source.replace("v_x[i] = ", "let three = vec3f(0.0, 0.0, 0.0)[i];\n    v_x[i] = three + ");
-    fs::write(&broken, source).expect("written");
-    let words = ["gradcheck", &broken, "--manifest", &manifest, "--cases", "1", "--seed", "3"];
-    let said = say(folder.path(), &words);
-    assert!(said.out.contains(" is beyond an array of 3 elements"), "{said:?}");
-    let said = say(folder.path(), &[&words[..], &["--observe", "bounds=off"]].concat());
-    assert_eq!(said.code, Some(0), "it is the last one's zero: {said:?}");
-    let verdict = said.out.lines().next().expect("a verdict");
-    assert!(verdict.ends_with("; not looked for: accesses out of bounds"), "{said:?}");
-    let text = fs::read_to_string(&manifest).expect("there");
-    let own = folder.path().join("own.toml").display().to_string();
-    let ptx = example("pair.wgsl");
-    for (from, to, says) in [
-        ("block = [32]", "block = [64]", "its @workgroup_size is [32, 1, 1]"),
-        (
-            "\"y\", { u32 = \"N\" }]",
-            "\"y\"]",
-            "uses the buffers x (0, 0), w (0, 1), cells (0, 2), y (0, 3), size",
-        ),
-        ("kernel = \"splat\"", "kernel = \"spat\"", "spat"),
-    ] {
-        fs::write(&own, text.replace(from, to)).expect("written");
-        let said = say(folder.path(), &["gradcheck", &ptx, "--manifest", &own]);
-        assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{says}: {said:?}");
-        assert!(said.err.contains(says), "{says}: {said:?}");
-    }
-    let said = judged("exp(-0.5 * x[i] * x[i])", "f32(exp(f64(x[i])))");
-    assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
-    assert!(
-        said.err.contains("a number of 64 bits") && said.err.contains("broken.wgsl:"),
-        "{said:?}"
-    );
 }

@@ -45,6 +45,7 @@
 //! Numbers are those of manifests (`splatcheck_workloads::layout::Expression`).
 
 mod check;
+mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,6 +55,7 @@ use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::toml_node;
 use splatcheck_workloads::layout::Expression;
 
+use self::several::Some;
 use super::dtype::Dtype;
 
 /// A checked manifest.
@@ -61,6 +63,8 @@ use super::dtype::Dtype;
 pub struct Manifest {
     /// Files in PTX beside the manifest; the command may name others.
     pub ptx: Vec<String>,
+    /// Values of overridable constants of WGSL, by name or by `@id` as text.
+    pub overrides: BTreeMap<String, f64>,
     /// Sizes by their names.
     pub sizes: BTreeMap<String, Size>,
     /// Sizes that take all of these values on every case.
@@ -298,23 +302,6 @@ pub enum Number {
     Null(bool),
 }
 
-/// One or several.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Some<T> {
-    One(T),
-    All(Vec<T>),
-}
-
-impl<T> Some<T> {
-    fn all(self) -> Vec<T> {
-        match self {
-            Self::One(one) => vec![one],
-            Self::All(all) => all,
-        }
-    }
-}
-
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Departures {
@@ -327,6 +314,8 @@ struct Departures {
 struct File {
     #[serde(alias = "wgsl")]
     ptx: Option<Some<String>>,
+    #[serde(default)]
+    overrides: BTreeMap<String, f64>,
     #[serde(default)]
     sizes: BTreeMap<String, Size>,
     #[serde(default)]
@@ -353,6 +342,7 @@ impl Manifest {
         let file: File = toml_node::read("the manifest", text)?;
         let manifest = Self {
             ptx: file.ptx.map_or_else(Vec::new, Some::all),
+            overrides: file.overrides,
             sizes: file.sizes,
             sweep: file.sweep,
             conventions: Conventions {

@@ -32,6 +32,17 @@ pub enum ProgramError {
         /// What is wrong.
         why: String,
     },
+    /// A value of a constant that no program has.
+    #[error(
+        "[overrides]: no program has the overridable constant '{name}'; it has {}",
+        if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+    )]
+    Constant {
+        /// Its name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
     /// Another number of parameters than an entry point has buffers.
     #[error(
         "kernel '{kernel}' uses the buffers {bound}: the manifest gives {given} parameters, expected one for each, \
@@ -163,21 +174,23 @@ impl Program {
         files: impl IntoIterator<Item = (&'t str, &'t str)>,
         others: impl IntoIterator<Item = (&'t str, &'t str)>,
     ) -> Result<Self, ProgramError> {
-        Self::watched(files, others, Observe::default())
+        Self::watched(files, others, (Observe::default(), &BTreeMap::new()))
     }
 
-    /// The same with what is watched besides values.
+    /// The same with what is watched besides values, and with values of overridable constants of WGSL.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// As [`Self::new`], and [`ProgramError::Constant`].
     pub fn watched<'t>(
         files: impl IntoIterator<Item = (&'t str, &'t str)>,
         others: impl IntoIterator<Item = (&'t str, &'t str)>,
-        observe: Observe,
+        (observe, overrides): (Observe, &BTreeMap<String, f64>),
     ) -> Result<Self, ProgramError> {
-        let file = |(name, text): (&str, &str)| {
+        let mut known = BTreeSet::new();
+        let constants = overrides.iter().map(|(name, value)| (name.clone(), *value)).collect();
+        let mut file = |(name, text): (&str, &str)| {
             if is_wgsl(name) {
-                return wgsl_files(name, text, observe.bounds);
+                return wgsl_files((name, text), observe.bounds, (&constants, &mut known));
             }
             let name = name.to_owned();
             match Module::parse(text) {
@@ -188,8 +201,12 @@ impl Program {
                 Err(source) => Err(ProgramError::Ptx { file: name, source }),
             }
         };
-        let named = files.into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
-        let others = others.into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
+        let named = files.into_iter().map(&mut file).collect::<Result<Vec<_>, _>>()?;
+        let others = others.into_iter().map(&mut file).collect::<Result<Vec<_>, _>>()?;
+        if let Some(name) = overrides.keys().find(|name| !known.contains(*name)) {
+            let (name, known) = (name.clone(), known.into_iter().collect());
+            return Err(ProgramError::Constant { name, known });
+        }
         let mut all: Vec<File> = named.into_iter().flatten().collect();
         let named = all.len();
         all.extend(others.into_iter().flatten());
@@ -355,15 +372,20 @@ fn is_wgsl(name: &str) -> bool {
 }
 
 /// The entry points of a program, whose indices end a run beyond an array where `bounds` are watched. One that needs
-/// what the machine does not have is there with why.
-fn wgsl_files(name: &str, text: &str, bounds: bool) -> Result<Vec<File>, ProgramError> {
+/// what the machine does not have is there with why. `known` becomes the keys of its overridable constants too.
+fn wgsl_files(
+    (name, text): (&str, &str),
+    bounds: bool,
+    (constants, known): (&HashMap<String, f64>, &mut BTreeSet<String>),
+) -> Result<Vec<File>, ProgramError> {
     let wrong = |why: String| ProgramError::Wgsl { file: name.to_owned(), why };
     let program = program::Program::parse(text).map_err(|error| wrong(error.to_string()))?;
+    known.extend(program.overrides.iter().map(|constant| constant.key.clone()));
     let own = Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let sources = [SourceFile { name: own, first: 1 }];
     let file = |entry: &str| {
         let target = Target { bounds, ..Target::of_user(LANES) };
-        let (ptx, bindings) = match lower(text, &sources, entry, &HashMap::new(), target) {
+        let (ptx, bindings) = match lower(text, &sources, entry, constants, target) {
             Err(error) => (Err(error.to_string()), None),
             Ok(kernel) => {
                 let bindings = Bindings { bound: kernel.buffers, workgroup: kernel.workgroup };

@@ -239,6 +239,11 @@ impl Wide {
 
     /// Of two words that become these 64 bits.
     pub(crate) fn of(words: [Word; 2], bits: u64) -> Self {
+        // Of a literal that was moved the bits say all, as of an integer.
+        let words = words.map(|word| match word {
+            Word::Float(shadow) if shadow.is_plain() && shadow.c == 0.0 => Word::None,
+            word => word,
+        });
         match words {
             [Word::None, Word::None] => Self::None,
             [Word::Part(low), Word::Part(high)]
@@ -297,6 +302,8 @@ mod tests {
             assert_ne!(Wide::of([high, low], bits), wide, "the wrong way round");
             assert_ne!(Wide::of([low, Word::None], bits), wide, "one is another's");
         }
+        let literal = Word::Float(Shadow::exact(0.0));
+        assert_eq!(Wide::of([literal, Word::None], 0), Wide::None, "a literal below an integer");
         let [low, high] = Wide::Double(shadow).words(bits);
         let changed = Wide::of([low, high], bits ^ 1 << 60);
         assert_eq!(changed, Wide::Refers(Source { shadow, bits }), "its bits were changed");

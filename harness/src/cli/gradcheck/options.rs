@@ -148,7 +148,8 @@ impl Plan {
     pub fn programs(&self) -> Result<Vec<Program>, CliError> {
         let mut programs = Vec::new();
         for (files, other) in self.programs.iter().zip([false, true]) {
-            let program = Program::watched(named(files), named(&self.others), self.observe);
+            let watched = (self.observe, &self.asked.manifest.overrides);
+            let program = Program::watched(named(files), named(&self.others), watched);
             let program = program.map_err(CliError::of)?.limited(self.timeout);
             let launches = self.asked.manifest.launches(other);
             program.serves(launches.into_iter()).map_err(CliError::of)?;

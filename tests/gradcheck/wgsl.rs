@@ -1,0 +1,132 @@
+//! Pairs of kernels in WGSL.
+
+use super::example;
+use splatcheck_tests::say;
+use std::fs;
+
+/// The same pair in WGSL: its bindings are the parameters, and findings name its line.
+#[test]
+fn a_pair_in_wgsl_is_judged_as_one_in_cuda() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = example("pair_wgsl.toml");
+    for order in ["lockstep", "adversarial:5"] {
+        let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--schedule", order]);
+        assert_eq!(said.code, Some(0), "{order}: {said:?}");
+        assert!(said.out.starts_with("agree: 20 runs, 2414 derivatives compared"), "{said:?}");
+    }
+    let source = fs::read_to_string(example("pair.wgsl")).expect("there");
+    let broken = folder.path().join("broken.wgsl");
+    let judged = |from: &str, to: &str| {
+        let changed = source.replace(from, to);
+        assert_ne!(changed, source, "{from}");
+        fs::write(&broken, changed).expect("written");
+        let broken = broken.display().to_string();
+        let words = ["gradcheck", &broken, "--manifest", &manifest, "--sarif", "run.sarif"];
+        say(folder.path(), &words)
+    };
+    let said = judged("(falloff + w[i]) * v", "falloff * v");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let line = 1 + source.lines().position(|line| line.contains("value += ")).expect("the part");
+    assert!(said.out.contains(&format!(" contributes at broken.wgsl:{line}:")), "{said:?}");
+    assert!(said.out.contains("\n  looks like: v_w lacks what "), "{said:?}");
+    let text = fs::read_to_string(folder.path().join("run.sarif")).expect("written");
+    let log: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    let uri = place["artifactLocation"]["uri"].as_str().expect("a file");
+    assert!(uri.ends_with("broken.wgsl"), "the file, without the line: {uri}");
+    assert_eq!(place["region"]["startLine"], line, "not the column: {place}");
+    let said = judged("v_x[i] = ", "v_x[i + 1u] = ");
+    assert!(said.out.contains("\nDISAGREE no result "), "it is out of bounds: {said:?}");
+    assert!(said.out.contains("broken.wgsl:"), "{said:?}");
+    let broken = broken.display().to_string();
+    let source =
+        source.replace("v_x[i] = ", "let three = vec3f(0.0, 0.0, 0.0)[i];\n    v_x[i] = three + ");
+    fs::write(&broken, source).expect("written");
+    let words = ["gradcheck", &broken, "--manifest", &manifest, "--cases", "1", "--seed", "3"];
+    let said = say(folder.path(), &words);
+    assert!(said.out.contains(" is beyond an array of 3 elements"), "{said:?}");
+    let said = say(folder.path(), &[&words[..], &["--observe", "bounds=off"]].concat());
+    assert_eq!(said.code, Some(0), "it is the last one's zero: {said:?}");
+    let verdict = said.out.lines().next().expect("a verdict");
+    assert!(verdict.ends_with("; not looked for: accesses out of bounds"), "{said:?}");
+    let text = fs::read_to_string(&manifest).expect("there");
+    let own = folder.path().join("own.toml").display().to_string();
+    let ptx = example("pair.wgsl");
+    for (from, to, says) in [
+        ("block = [32]", "block = [64]", "its @workgroup_size is [32, 1, 1]"),
+        (
+            "\"y\", { u32 = \"N\" }]",
+            "\"y\"]",
+            "uses the buffers x (0, 0), w (0, 1), cells (0, 2), y (0, 3), size",
+        ),
+        ("kernel = \"splat\"", "kernel = \"spat\"", "spat"),
+    ] {
+        fs::write(&own, text.replace(from, to)).expect("written");
+        let said = say(folder.path(), &["gradcheck", &ptx, "--manifest", &own]);
+        assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{says}: {said:?}");
+        assert!(said.err.contains(says), "{says}: {said:?}");
+    }
+    let said = judged("exp(-0.5 * x[i] * x[i])", "f32(exp(f64(x[i])))");
+    assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
+    assert!(
+        said.err.contains("a number of 64 bits") && said.err.contains("broken.wgsl:"),
+        "{said:?}"
+    );
+}
+
+/// `y = ldexp(x x, e - BIAS)`: a power of two made of integers, and a constant that the manifest gives.
+#[test]
+fn powers_of_two_and_overridable_constants_are_followed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let kernel = |name: &str, value: &str, out: &str| {
+        format!(
+            "@compute @workgroup_size(32) fn {name}(@builtin(global_invocation_id) g: vec3u) {{\n\
+             if (g.x < arrayLength(&x)) {{ {out}[g.x] = {value}; }}\n}}\n"
+        )
+    };
+    let bindings = ["read> x: array<f32>", "read> e: array<i32>", "read_write> y: array<f32>"];
+    let gradients = ["read> v_y: array<f32>", "read_write> v_x: array<f32>"];
+    let bindings = bindings.iter().chain(&gradients).enumerate();
+    let bound = |(at, of)| format!("@group(0) @binding({at}) var<storage, {of};\n");
+    let source = format!(
+        "override BIAS: i32;\n{}{}{}",
+        bindings.map(bound).collect::<String>(),
+        kernel("forward", "ldexp(x[g.x] * x[g.x], e[g.x] - BIAS)", "y"),
+        kernel("backward", "2.0 * x[g.x] * ldexp(v_y[g.x], e[g.x] - BACK)", "v_x"),
+    );
+    let launch = "block = [32]\ngrid = [2]\nparameters =";
+    let manifest = format!(
+        "wgsl = \"pair.wgsl\"\n[overrides]\nBIAS = 3\n[sizes]\nN = {{ from = 1, to = 64 }}\n[inputs]\n\
+         x = {{ shape = [\"N\"] }}\ne = {{ shape = [\"N\"], dtype = \"i32\", draw = {{ below = 8 }} }}\n\
+         [outputs]\ny = {{ shape = [\"N\"] }}\n[gradients]\ny = \"v_y\"\nx = \"v_x\"\n\
+         [forward]\nkernel = \"forward\"\n{launch} [\"x\", \"e\", \"y\"]\n\
+         [backward]\nkernel = \"backward\"\n{launch} [\"x\", \"e\", \"v_y\", \"v_x\"]\n"
+    );
+    let judged = |back: &str, from: &str, to: &str| {
+        fs::write(here.join("pair.wgsl"), source.replace("BACK", back)).expect("written");
+        fs::write(here.join("pair.toml"), manifest.replace(from, to)).expect("written");
+        say(here, &["gradcheck", "--manifest", "pair.toml", "--cases", "3"])
+    };
+    let right = judged("BIAS", "", "");
+    assert_eq!(right.code, Some(0), "{right:?}");
+    assert!(right.out.starts_with("agree: 3 runs, "), "all of it is judged: {right:?}");
+    let wrong = judged("BIAS + 1", "", "");
+    assert!(wrong.out.contains("v_x is 2.000000 times the derivative"), "{wrong:?}");
+    // The constant has its value: where the backward kernel has another, it is wrong.
+    assert_eq!(judged("3", "", "").code, Some(0), "BIAS is 3");
+    assert_eq!(judged("3", "BIAS = 3", "BIAS = 2").code, Some(1), "BIAS is 2");
+    let unknown = judged("BIAS", "BIAS = 3", "BIAS = 3\nTILE = 16");
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    assert!(
+        unknown.err.contains("no program has the overridable constant 'TILE'; it has BIAS"),
+        "{unknown:?}"
+    );
+    let unset = judged("BIAS", "BIAS = 3", "");
+    assert_eq!(unset.code, Some(2), "{unset:?}");
+    assert!(unset.err.contains("BIAS"), "{unset:?}");
+    // What a launch lacks is said at its own line.
+    let missing = judged("BIAS", "block = [32]", "");
+    assert_eq!(missing.code, Some(2), "{missing:?}");
+    assert!(missing.err.contains("block") && !missing.err.contains("variant"), "{missing:?}");
+}
