@@ -69,18 +69,23 @@ fn a_counter_that_is_not_reset_shows_in_a_second_run() {
 }
 
 /// A number that is quantized forward, whose gradient the backward kernel lets pass (a straight-through estimator):
-/// rounded to a float, or to an integer and back.
+/// rounded to a float, to an integer and back, or to a number in fixed point whose fraction is used.
 #[test]
 fn a_rounding_may_hand_the_gradient_on() {
     let folder = tempfile::tempdir().expect("a folder");
-    for rounding in
-        ["cvt.rni.f32.f32 %f2, %f1;", "cvt.rni.s32.f32 %r1, %f1;\ncvt.rn.f32.s32 %f2, %r1;"]
-    {
+    let fraction = "mul.f32 %f2, %f1, 0f47800000;\ncvt.rzi.s32.f32 %r1, %f2;\nand.b32 %r1, %r1, 65535;\n\
+                    cvt.rn.f32.s32 %f2, %r1;\nmul.f32 %f2, %f2, 0f37800000;";
+    for rounding in [
+        "cvt.rni.f32.f32 %f2, %f1;",
+        "cvt.rni.s32.f32 %r1, %f1;\ncvt.rn.f32.s32 %f2, %r1;",
+        fraction,
+    ] {
         let quantized = format!(".loc 1 7 1\n{rounding}\n.loc 1 8 1");
         let [manifest, _] = copies_of_cuda(folder.path(), &quantized);
         let run = || say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]);
         let said = run();
         assert_eq!(said.code, Some(1), "the derivative of a rounding is zero: {said:?}");
+        assert!(said.out.contains("straight_through = [\"copy.cu:7\"]"), "proposed: {said:?}");
         let text = fs::read_to_string(&manifest).expect("there");
         let table = "[conventions]\nstraight_through = [\"copy.cu:7\"]\n";
         fs::write(&manifest, format!("{text}{table}")).expect("written");

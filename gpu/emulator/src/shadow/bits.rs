@@ -139,7 +139,7 @@ impl Journal {
         sources.iter().find(as_it_was).map_or(Word::garbled(Some(joined)), |one| Word::Refers(*one))
     }
 
-    /// Sums and differences of numbers of units.
+    /// Sums, differences and remainders of numbers of units.
     fn counted(&mut self, op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
         let counts = operands.iter().filter(|(word, _)| matches!(word, Word::Count(_))).count();
         if counts == 0 {
@@ -154,8 +154,23 @@ impl Journal {
             _ => None,
         });
         let all: Vec<Count> = all.collect::<Option<_>>()?;
+        if let (Integers::And, [(a, bits), (b, mask)]) = (op, operands) {
+            return match (a, b) {
+                (Word::Count(count), Word::None) => self.remainder(*count, (*bits, *mask), result),
+                (Word::None, Word::Count(count)) => self.remainder(*count, (*mask, *bits), result),
+                _ => None,
+            };
+        }
         let count = self.add_counts(op, &all, f64::from(result.cast_signed()), TURN)?;
         Some(Word::Count(count))
+    }
+
+    /// What a mask of the lowest bits leaves of a number of units: the fraction in fixed point.
+    fn remainder(&mut self, count: Count, (bits, mask): (u32, u32), result: u32) -> Option<Word> {
+        let lowest = mask & mask.wrapping_add(1) == 0 && mask >> 31 == 0;
+        let by = f64::from(bits.cast_signed()) - f64::from(result);
+        let shadow = lowest.then(|| self.turned(count.shadow, by))?;
+        Some(Word::Count(Count { shadow, ..count }))
     }
 
     /// The sum of the words of lanes, one after another.
