@@ -2,7 +2,7 @@
 
 use super::delay::{Piece, Thread, View};
 use super::fault::{AccessKind, FaultKind, Trouble};
-use super::ir::{Address, Base, SINK, Scope, Space, Transfer};
+use super::ir::{Address, Base, File, Place, SINK, Scope, Slot, Space, Transfer};
 use super::lanes::{Active, LANES, high};
 use super::memory::{Segment, Touched};
 use super::race::WarpOrder;
@@ -217,16 +217,17 @@ pub(super) fn deliver(
         if slot == SINK {
             continue;
         }
-        let (value, poisoned) = match t.width {
+        // The bytes that were never written.
+        let (value, bytes) = match t.width {
             8 => {
                 let (low, high) = (values[2 * element], values[2 * element + 1]);
-                let poisoned = poison[2 * element] | poison[2 * element + 1];
-                (u64::from(high) << 32 | u64::from(low), poisoned != 0)
+                let bytes = poison[2 * element] | poison[2 * element + 1] << 4;
+                (u64::from(high) << 32 | u64::from(low), bytes)
             }
             4 => {
                 let value = u64::from(values[element]);
                 let signed = if t.signed && t.b64 { sign(value, 32) } else { value };
-                (signed, poison[element] != 0)
+                (signed, poison[element])
             }
             width => {
                 let at =
@@ -236,25 +237,50 @@ pub(super) fn deliver(
                 let value = u64::from(values[word]) >> (8 * (at % 4)) & ((1 << bits) - 1);
                 let touched = bytes_of(u64::from(at), width.into());
                 let signed = if t.signed { sign(value, bits) } else { value };
-                (signed, poison[word] & touched != 0)
+                (signed, (poison[word] & touched) >> (at % 4))
             }
         };
-        let poisoned = if poisoned { lanes } else { 0 };
+        let poisoned = if bytes == 0 { 0 } else { lanes };
         if t.b64 {
             if lanes.is_power_of_two() {
-                r.b64.set_lane(slot, lanes.trailing_zeros() as usize, value, poisoned != 0);
+                r.b64.set_lane(slot, lanes.trailing_zeros() as usize, value, bytes != 0);
             } else {
-                r.b64.set(slot, &Active::new(lanes), &[value; LANES], poisoned);
+                r.b64.give(slot, &Active::new(lanes), &[value; LANES], poisoned);
             }
         } else {
             let value = (value & 0xffff_ffff) as u32;
             if lanes.is_power_of_two() {
-                r.words.set_lane(slot, lanes.trailing_zeros() as usize, value, poisoned != 0);
+                r.words.set_lane(slot, lanes.trailing_zeros() as usize, value, bytes != 0);
             } else {
-                r.words.set(slot, &Active::new(lanes), &[value; LANES], poisoned);
+                r.words.give(slot, &Active::new(lanes), &[value; LANES], poisoned);
             }
         }
+        if bytes != 0 {
+            mark(r, t, (slot, lanes), bytes);
+        }
     }
+}
+
+/// Marks the bits that a load found never written: of these bytes, and of what a sign is extended to.
+#[cold]
+#[inline(never)]
+fn mark(r: &mut Registers, t: &Transfer, (slot, lanes): (Slot, u32), bytes: u8) {
+    let mut bits: u64 =
+        (0..8).filter(|byte| bytes >> byte & 1 == 1).map(|byte| 0xff << (8 * byte)).sum();
+    if t.signed && t.width < 8 {
+        bits = sign(bits, 8 * u32::from(t.width));
+    }
+    let file = if t.b64 { File::B64 } else { File::Word };
+    r.mark(Place { file, slot }, lanes, &[bits; LANES]);
+}
+
+/// The bytes of a lane's value that are poison.
+#[cold]
+#[inline(never)]
+fn poison_of(r: &Registers, t: &Transfer, slot: Slot, lane: usize) -> u8 {
+    let file = if t.b64 { File::B64 } else { File::Word };
+    let bits = r.undefined(Place { file, slot })[lane];
+    (0..8).filter(|byte| bits >> (8 * byte) & 0xff != 0).map(|byte| 1 << byte).sum()
 }
 
 /// Sign-extension of the low `bits`.
@@ -278,7 +304,7 @@ pub(super) fn store(r: &Registers, on: &Active, t: &Transfer, view: &mut View<'_
         let (segment, word) = view.memories.locate(t.space, address, total, lanes)?;
         observe(segment, order, word, words, &record, t.space, address)?;
         let pieces = pieces(r, t, address, lane as usize);
-        if t.space == Space::Global && pieces.iter().any(|piece| piece.poison != 0) {
+        if t.space == Space::Global && is_unwritten(&pieces[..words]) {
             return Err(Trouble::new(FaultKind::PoisonOutput { address }, lanes));
         }
         if at_once {
@@ -293,6 +319,14 @@ pub(super) fn store(r: &Registers, on: &Active, t: &Transfer, view: &mut View<'_
         }
     }
     Ok(())
+}
+
+/// Whether nothing of what is stored was ever written. What is partly written may be padding, and is kept as it is:
+/// whoever uses it, the host too, finds out.
+#[inline(always)]
+fn is_unwritten(pieces: &[Piece]) -> bool {
+    pieces.iter().any(|piece| piece.poison != 0)
+        && pieces.iter().all(|piece| piece.poison == piece.bytes)
 }
 
 #[inline(always)]
@@ -348,15 +382,15 @@ pub(super) fn pieces(r: &Registers, t: &Transfer, address: u64, lane: usize) -> 
         } else {
             (u64::from(r.words.get(slot)[lane]), r.words.poison(slot))
         };
-        let poison = if poison >> lane & 1 == 1 { 0xf } else { 0 };
+        let poison = if poison >> lane & 1 == 1 { poison_of(r, t, slot, lane) } else { 0 };
         #[expect(clippy::cast_possible_truncation, reason = "the halves of 64 bits are words")]
         let [low, high] = [value as u32, (value >> 32) as u32];
         match t.width {
             8 => {
-                pieces[2 * element] = Piece { value: low, bytes: 0xf, poison };
-                pieces[2 * element + 1] = Piece { value: high, bytes: 0xf, poison };
+                pieces[2 * element] = Piece { value: low, bytes: 0xf, poison: poison & 0xf };
+                pieces[2 * element + 1] = Piece { value: high, bytes: 0xf, poison: poison >> 4 };
             }
-            4 => pieces[element] = Piece { value: low, bytes: 0xf, poison },
+            4 => pieces[element] = Piece { value: low, bytes: 0xf, poison: poison & 0xf },
             width => {
                 let at = (address & 3) as usize + usize::from(width) * element;
                 let bytes = bytes_of(at as u64, width.into());
@@ -364,7 +398,7 @@ pub(super) fn pieces(r: &Registers, t: &Transfer, address: u64, lane: usize) -> 
                 let piece = &mut pieces[at / 4];
                 piece.value |= value;
                 piece.bytes |= bytes;
-                piece.poison |= poison & bytes;
+                piece.poison |= (poison & bytes_of(0, width.into())) << (at % 4);
             }
         }
     }

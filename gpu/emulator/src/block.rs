@@ -179,7 +179,7 @@ impl Block {
                     let registers = &mut warp.registers;
                     if reduction.op == BarrierReductionOp::Popc {
                         let on = Active::new(fragment.lanes);
-                        registers.words.set(reduction.d, &on, &[value; LANES], 0);
+                        registers.words.give(reduction.d, &on, &[value; LANES], 0);
                         if let Some(beside) = &mut registers.beside {
                             beside.forget(reduction.d, fragment.lanes);
                         }

@@ -95,6 +95,7 @@ mod mix;
 pub mod mutate;
 mod parse;
 mod part_barrier;
+mod partly;
 mod race;
 mod rare;
 mod rare_memory;

@@ -4,7 +4,7 @@
 use super::access::{Outcome, addresses, deliver, is_uniform, pieces};
 use super::decode::LOCAL_BASE;
 use super::fault::{FaultKind, Trouble};
-use super::ir::{SINK, Space, Transfer};
+use super::ir::{SINK, Slot, Space, Transfer};
 use super::lanes::{Active, LANES};
 use super::registers::Registers;
 use super::shadow::access::stored as store_beside;
@@ -93,14 +93,20 @@ impl LocalMemory {
         self.locate(all[lane], 4 * u32::from(t.count), lane).map(Some)
     }
 
+    /// Whether of each of these words all bytes of a lane are poison, or none.
+    fn is_whole(&self, words: std::ops::Range<usize>) -> bool {
+        self.poison[words].iter().all(|bytes| bytes.iter().all(|byte| *byte == bytes[0]))
+    }
+
     /// `ld.local`.
     pub(super) fn load(&self, r: &mut Registers, on: &Active, t: &Transfer) -> Outcome {
         let all = addresses(r, on, t.address)?;
-        if let Some(first) = self.row(on, t, &all)? {
+        if let Some(first) = self.row(on, t, &all)?
+            && self.is_whole(first..first + usize::from(t.count))
+        {
             for (&slot, word) in t.slots[..usize::from(t.count)].iter().zip(first..) {
                 if slot != SINK {
-                    let poison = self.poison[word].iter().fold(0, |any, byte| any | byte);
-                    r.words.set(slot, on, &self.words[word], poison);
+                    r.words.give(slot, on, &self.words[word], self.poison[word][0]);
                 }
             }
             return Ok(());
@@ -129,7 +135,10 @@ impl LocalMemory {
     /// `st.local`.
     pub(super) fn store(&mut self, r: &Registers, on: &Active, t: &Transfer) -> Outcome {
         let all = addresses(r, on, t.address)?;
-        if let Some(first) = self.row(on, t, &all)? {
+        let is_whole = |&slot: &Slot| r.words.poison(slot) & on.bits == 0 || r.words.is_whole(slot);
+        if let Some(first) = self.row(on, t, &all)?
+            && t.slots[..usize::from(t.count)].iter().all(is_whole)
+        {
             for (&slot, word) in t.slots[..usize::from(t.count)].iter().zip(first..) {
                 on.put(&mut self.words[word], r.words.get(slot));
                 let poison = r.words.poison(slot) & on.bits;

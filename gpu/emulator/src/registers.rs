@@ -1,7 +1,9 @@
 //! The registers of a warp, one array of 32 lanes per slot, each with the lanes that are poison.
 
-use super::ir::{Kernel, Predicate, Slot};
-use super::lanes::{Active, LANES};
+use std::collections::HashMap;
+
+use super::ir::{File as In, Kernel, Place, Predicate, SINK, Slot};
+use super::lanes::{Active, Bits, LANES, low};
 use super::shadow::registers::Beside;
 
 /// A value of each lane, where they lie in as few lines of the cache as they can.
@@ -16,7 +18,20 @@ pub(super) struct File<T> {
     /// Lanes whose value was never written, or was computed from such a value. Apart from the values: each
     /// block sets all of them.
     poison: Vec<u32>,
+    /// Of lanes that are poison the bits that are, where it is not all of them; of other lanes nothing.
+    partly: HashMap<Slot, Box<[T; LANES]>>,
+    /// What the arithmetic that is being executed has written poison over.
+    over: Vec<Held<T>>,
     registers: usize,
+}
+
+/// What a slot held.
+#[derive(Clone, Debug)]
+struct Held<T> {
+    slot: Slot,
+    values: Lanes<T>,
+    poison: u32,
+    partly: Option<Box<[T; LANES]>>,
 }
 
 impl<T: Copy + Default> File<T> {
@@ -27,11 +42,58 @@ impl<T: Copy + Default> File<T> {
         values.extend(constants.iter().map(|&c| Lanes([c; LANES])));
         let mut poison = vec![0; values.len()];
         poison[..registers].fill(u32::MAX);
-        Self { values, poison, registers }
+        Self { values, poison, partly: HashMap::new(), over: Vec::new(), registers }
     }
 
     fn reset(&mut self) {
         self.poison[..self.registers].fill(u32::MAX);
+        self.partly.clear();
+    }
+
+    /// Whether of each lane of a slot all bits are poison, or none.
+    pub(super) fn is_whole(&self, slot: Slot) -> bool {
+        !self.partly.contains_key(&slot)
+    }
+
+    /// What a slot holds.
+    fn held(&self, slot: Slot) -> Held<T> {
+        let at = usize::from(slot);
+        let partly = self.partly.get(&slot).cloned();
+        Held { slot, values: self.values[at], poison: self.poison[at], partly }
+    }
+
+    fn put(&mut self, held: Held<T>) {
+        let at = usize::from(held.slot);
+        (self.values[at], self.poison[at]) = (held.values, held.poison);
+        match held.partly {
+            Some(partly) => drop(self.partly.insert(held.slot, partly)),
+            None => drop(self.partly.remove(&held.slot)),
+        }
+    }
+
+    /// Exchanges what arithmetic has written poison over with what it wrote.
+    fn take_back(&mut self) -> Vec<Held<T>> {
+        let over = std::mem::take(&mut self.over);
+        let after = over.iter().map(|held| self.held(held.slot)).collect();
+        over.into_iter().rev().for_each(|held| self.put(held));
+        after
+    }
+
+    /// Arithmetic writes poison: keeps what it writes over. All bits of its lanes are poison so far.
+    #[cold]
+    #[inline(never)]
+    fn poisoned(&mut self, slot: Slot, lanes: u32) {
+        self.over.push(self.held(slot));
+        self.forget(slot, lanes);
+    }
+
+    /// Of lanes of a slot all bits are poison, or none.
+    #[cold]
+    #[inline(never)]
+    fn forget(&mut self, slot: Slot, lanes: u32) {
+        if let Some(partly) = self.partly.get_mut(&slot) {
+            Bits(lanes).for_each(|lane| partly[lane] = T::default());
+        }
     }
 
     /// The values of a slot.
@@ -50,6 +112,9 @@ impl<T: Copy + Default> File<T> {
     #[inline(always)]
     pub(super) fn set_lane(&mut self, slot: Slot, lane: usize, value: T, poisoned: bool) {
         self.values[usize::from(slot)].0[lane] = value;
+        if poisoned {
+            self.forget(slot, 1 << lane);
+        }
         let poison = &mut self.poison[usize::from(slot)];
         *poison = *poison & !(1 << lane) | u32::from(poisoned) << lane;
     }
@@ -69,9 +134,26 @@ impl<T: Copy + Default> File<T> {
 }
 
 impl File<u32> {
-    /// Sets the active lanes.
+    /// Sets the active lanes, as arithmetic does.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u32; LANES], poisoned: u32) {
+        if poisoned & on.bits != 0 {
+            self.poisoned(slot, poisoned & on.bits);
+        }
+        self.write(slot, on, values, poisoned);
+    }
+
+    /// The same of what came from elsewhere.
+    #[inline(always)]
+    pub(super) fn give(&mut self, slot: Slot, on: &Active, values: &[u32; LANES], poisoned: u32) {
+        if poisoned & on.bits != 0 {
+            self.forget(slot, poisoned & on.bits);
+        }
+        self.write(slot, on, values, poisoned);
+    }
+
+    #[inline(always)]
+    fn write(&mut self, slot: Slot, on: &Active, values: &[u32; LANES], poisoned: u32) {
         let d = &mut self.values[usize::from(slot)].0;
         if on.bits == u32::MAX {
             *d = *values;
@@ -84,9 +166,26 @@ impl File<u32> {
 }
 
 impl File<u64> {
-    /// Sets the active lanes.
+    /// Sets the active lanes, as arithmetic does.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u64; LANES], poisoned: u32) {
+        if poisoned & on.bits != 0 {
+            self.poisoned(slot, poisoned & on.bits);
+        }
+        self.write(slot, on, values, poisoned);
+    }
+
+    /// The same of what came from elsewhere.
+    #[inline(always)]
+    pub(super) fn give(&mut self, slot: Slot, on: &Active, values: &[u64; LANES], poisoned: u32) {
+        if poisoned & on.bits != 0 {
+            self.forget(slot, poisoned & on.bits);
+        }
+        self.write(slot, on, values, poisoned);
+    }
+
+    #[inline(always)]
+    fn write(&mut self, slot: Slot, on: &Active, values: &[u64; LANES], poisoned: u32) {
         let d = &mut self.values[usize::from(slot)].0;
         if on.bits == u32::MAX {
             *d = *values;
@@ -111,6 +210,111 @@ pub(super) struct Registers {
     pub(super) b64: File<u64>,
     /// What is beside them, where floats are followed.
     pub(super) beside: Option<Box<Beside>>,
+}
+
+/// What arithmetic wrote, which [`Registers::take_back`] has taken back.
+pub(super) struct After {
+    words: Vec<Held<u32>>,
+    b64: Vec<Held<u64>>,
+}
+
+impl After {
+    /// The values of a slot that was written.
+    pub(super) fn bits(&self, place: Place) -> [u64; LANES] {
+        let none = [0; LANES];
+        match place.file {
+            In::Word => {
+                let held = self.words.iter().find(|held| held.slot == place.slot);
+                held.map_or(none, |held| held.values.0.map(u64::from))
+            }
+            In::B64 => {
+                let held = self.b64.iter().find(|held| held.slot == place.slot);
+                held.map_or(none, |held| held.values.0)
+            }
+            In::Predicate => none,
+        }
+    }
+}
+
+/// Bits that are poison. Those of words stand in the lower half.
+impl Registers {
+    /// Whether arithmetic has just written poison.
+    #[inline(always)]
+    pub(super) fn has_new_poison(&self) -> bool {
+        !self.words.over.is_empty() || !self.b64.over.is_empty()
+    }
+
+    /// Undoes what arithmetic has written where it wrote poison.
+    pub(super) fn take_back(&mut self) -> After {
+        After { words: self.words.take_back(), b64: self.b64.take_back() }
+    }
+
+    /// Writes it again.
+    pub(super) fn put_forward(&mut self, after: After) {
+        after.words.into_iter().for_each(|held| self.words.put(held));
+        after.b64.into_iter().for_each(|held| self.b64.put(held));
+    }
+
+    /// The values of a slot.
+    pub(super) fn bits(&self, place: Place) -> [u64; LANES] {
+        match place.file {
+            In::Word => self.words.get(place.slot).map(u64::from),
+            In::B64 => *self.b64.get(place.slot),
+            In::Predicate => [0; LANES],
+        }
+    }
+
+    /// Sets the values of a slot, and nothing else.
+    pub(super) fn set_bits(&mut self, place: Place, bits: &[u64; LANES]) {
+        let at = usize::from(place.slot);
+        match place.file {
+            In::Word => self.words.values[at].0 = bits.map(low),
+            In::B64 => self.b64.values[at].0 = *bits,
+            In::Predicate => {}
+        }
+    }
+
+    /// The bits of a slot that are poison.
+    pub(super) fn undefined(&self, place: Place) -> [u64; LANES] {
+        let (poison, partly): (u32, Option<[u64; LANES]>) = match place.file {
+            In::Word => {
+                let partly = self.words.partly.get(&place.slot);
+                (self.words.poison(place.slot), partly.map(|partly| partly.map(u64::from)))
+            }
+            In::B64 => {
+                (self.b64.poison(place.slot), self.b64.partly.get(&place.slot).map(|all| **all))
+            }
+            In::Predicate => (self.predicate_poison[usize::from(place.slot)], None),
+        };
+        let all = if place.file == In::Word { u64::from(u32::MAX) } else { u64::MAX };
+        std::array::from_fn(|lane| match (poison >> lane & 1, &partly) {
+            (0, _) => 0,
+            (_, Some(partly)) if partly[lane] != 0 => partly[lane],
+            _ => all,
+        })
+    }
+
+    /// These bits of lanes of a slot are poison, and no others.
+    pub(super) fn mark(&mut self, place: Place, lanes: u32, undefined: &[u64; LANES]) {
+        let poisoned = |&lane: &usize| undefined[lane] != 0;
+        let poison = Bits(lanes).filter(poisoned).fold(0, |all, lane| all | 1 << lane);
+        let of_lanes = Bits(lanes);
+        match place.file {
+            _ if place.slot == SINK => {}
+            In::Word => {
+                self.words.set_poison(place.slot, lanes, poison);
+                let partly =
+                    self.words.partly.entry(place.slot).or_insert_with(|| [0; LANES].into());
+                of_lanes.for_each(|lane| partly[lane] = low(undefined[lane]));
+            }
+            In::B64 => {
+                self.b64.set_poison(place.slot, lanes, poison);
+                let partly = self.b64.partly.entry(place.slot).or_insert_with(|| [0; LANES].into());
+                of_lanes.for_each(|lane| partly[lane] = undefined[lane]);
+            }
+            In::Predicate => {}
+        }
+    }
 }
 
 impl Registers {

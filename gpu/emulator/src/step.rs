@@ -16,6 +16,7 @@ use super::lanes::{Active, Bits, LANES, high, low};
 use super::machine::Machine;
 use super::mix::mix;
 use super::part_barrier;
+use super::partly;
 use super::rare_memory::{self, Accessing};
 use super::shadow::follow::{after, before, leave};
 use super::sync;
@@ -144,6 +145,9 @@ fn instruction(
             for instruction in &machine.kernel.code[begin..begin + executed as usize] {
                 if let Op::Arithmetic(op) = &instruction.op {
                     alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
+                    if warp.registers.has_new_poison() {
+                        partly::refine(&mut warp.registers, &warp.on, op, machine.mode);
+                    }
                 }
             }
             if machine.watched {
@@ -208,7 +212,7 @@ fn rare_control(warp: &mut Warp, op: &RareControl, executed: u64) -> Result<(), 
         }
         RareControl::Index { index, count } => beyond(warp, *index, *count),
         RareControl::Counter(d) => {
-            warp.registers.b64.set(*d, &warp.on, &[executed; LANES], 0);
+            warp.registers.b64.give(*d, &warp.on, &[executed; LANES], 0);
             if let Some(beside) = &mut warp.registers.beside {
                 beside.forget_wide(*d, warp.on.bits);
             }
@@ -257,7 +261,7 @@ fn synchronize(
         }
         Synchronization::ActiveMask(d) => {
             let warp = &mut block.warps[at];
-            warp.registers.words.set(*d, &warp.on, &[active; LANES], 0);
+            warp.registers.words.give(*d, &warp.on, &[active; LANES], 0);
             forget(warp, *d);
             Ok(Next::Advance(1))
         }
@@ -455,6 +459,6 @@ fn special(
             SpecialRegister::CounterHigh => high(machine.counters.total),
         };
     }
-    warp.registers.words.set(d, &warp.on, &values, 0);
+    warp.registers.words.give(d, &warp.on, &values, 0);
     forget(warp, d);
 }

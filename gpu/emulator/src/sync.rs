@@ -7,7 +7,9 @@
 //! bar.warp.sync.
 
 use super::fault::{FaultKind, Trouble};
-use super::ir::{Kernel, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode};
+use super::ir::{
+    File, Kernel, Place, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode,
+};
 use super::lanes::{Active, Bits, LANES};
 use super::registers::Registers;
 use super::shadow::journal::Journal;
@@ -98,7 +100,7 @@ fn usual(warp: &mut Warp, mode: ShuffleMode, operands: &SyncOperands) -> bool {
         (ShuffleMode::Butterfly | ShuffleMode::Up | ShuffleMode::Down, _) => return false,
     };
     if d != SINK {
-        r.words.set(d, &warp.on, &out, 0);
+        r.words.give(d, &warp.on, &out, 0);
         if let (Some(beside), Some(all)) = (&mut r.beside, followed) {
             let source =
                 |lane: usize| if mode == ShuffleMode::Index { 0 } else { lane } ^ by as usize;
@@ -273,8 +275,18 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
         in_range |= valid << lane;
     }
     let followed = r.beside.as_ref().map(|beside| words_beside(beside, parts));
+    let undefined = (poison != 0).then(|| undefined(r, parts));
     for part in parts {
         deliver(r, part, &out, from_poison, in_range);
+        if let Some(undefined) = &undefined {
+            // What a lane that does not take part brings is poison as a whole.
+            let bits = |lane: usize| match all >> (sources[lane] & 31) & 1 {
+                0 => u64::from(u32::MAX),
+                _ => undefined[sources[lane] as usize & 31],
+            };
+            let place = Place { file: File::Word, slot: part.operands.d };
+            r.mark(place, part.lanes, &std::array::from_fn(bits));
+        }
         if let (Some(beside), Some(all)) = (&mut r.beside, &followed) {
             beside.permute(part.operands.d, all, part.lanes, |lane| sources[lane] as usize);
         }
@@ -282,11 +294,23 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
     Ok(absent)
 }
 
+/// The bits that are poison of what each lane brings to a shuffle.
+#[cold]
+#[inline(never)]
+fn undefined(r: &Registers, parts: &[Part]) -> [u64; LANES] {
+    let mut all = [0; LANES];
+    for part in parts {
+        let own = r.undefined(Place { file: File::Word, slot: part.operands.sources[0] });
+        Bits(part.lanes).for_each(|lane| all[lane] = own[lane]);
+    }
+    all
+}
+
 #[inline(always)]
 fn deliver(r: &mut Registers, part: &Part, out: &[u32; LANES], poison: u32, in_range: u32) {
     let SyncOperands { d, p, .. } = part.operands;
     if d != SINK {
-        r.words.set(d, &Active::new(part.lanes), out, poison);
+        r.words.give(d, &Active::new(part.lanes), out, poison);
     }
     if p != SINK {
         r.set_predicate(p, part.lanes, in_range, 0);
@@ -373,7 +397,7 @@ fn vote(r: &mut Registers, parts: &[Part], all: u32, mode: VoteMode) {
 fn ballot(r: &mut Registers, parts: &[Part], all: u32) {
     let (truth, poison) = truth(r, parts, all);
     for part in parts {
-        r.words.set(part.operands.d, &Active::new(part.lanes), &[truth; LANES], poison);
+        r.words.give(part.operands.d, &Active::new(part.lanes), &[truth; LANES], poison);
         forget(r, part);
     }
 }
@@ -411,7 +435,7 @@ fn equal(r: &Registers, parts: &[Part], all: u32, b64: bool) -> ([u32; LANES], u
 fn match_any(r: &mut Registers, parts: &[Part], all: u32, b64: bool) {
     let (equal, poison) = equal(r, parts, all, b64);
     for part in parts {
-        r.words.set(part.operands.d, &Active::new(part.lanes), &equal, poison);
+        r.words.give(part.operands.d, &Active::new(part.lanes), &equal, poison);
         forget(r, part);
     }
 }
@@ -423,7 +447,7 @@ fn match_all(r: &mut Registers, parts: &[Part], all: u32, b64: bool) {
     for part in parts {
         let SyncOperands { d, p, .. } = part.operands;
         if d != SINK {
-            r.words.set(d, &Active::new(part.lanes), &[everyone; LANES], poison);
+            r.words.give(d, &Active::new(part.lanes), &[everyone; LANES], poison);
             forget(r, part);
         }
         if p != SINK {
@@ -461,7 +485,7 @@ fn redux(
     });
     for part in parts {
         let d = part.operands.d;
-        r.words.set(d, &Active::new(part.lanes), &[total; LANES], poison);
+        r.words.give(d, &Active::new(part.lanes), &[total; LANES], poison);
         if let (Some(beside), Some(word)) = (&mut r.beside, beside) {
             beside.put(d, part.lanes, word);
         }

@@ -2,10 +2,10 @@
 
 use super::float::{compare, compared, integral, operand};
 use super::ir::{
-    Boolean, Compared, Comparison, FloatToInteger, IntegerBinary, Predicate, SINK, Setp, Slot,
-    WordType,
+    Boolean, Compared, Comparison, File as In, FloatToInteger, IntegerBinary, Place, Predicate,
+    SINK, Setp, Slot, WordType,
 };
-use super::lanes::{Active, LANES, high, low};
+use super::lanes::{Active, Bits, LANES, high, low};
 use super::registers::{File, Registers};
 
 /// d = f(a) on words.
@@ -375,6 +375,9 @@ pub(super) fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
             (ordered(b64, u64::cast_signed, comparison), poison)
         }
     };
+    if poison & on.bits != 0 {
+        poison = undecided(r, setp, poison);
+    }
     let (mut d, mut q) = (holds, !holds);
     if let Some((op, c)) = setp.combine {
         (d, q) = (boolean(op, d, r.truth(c)), boolean(op, q, r.truth(c)));
@@ -386,6 +389,24 @@ pub(super) fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
     if setp.q != SINK {
         r.set_predicate(setp.q, on.bits, q, poison);
     }
+}
+
+/// The lanes whose comparison uses bits that were never written.
+#[cold]
+#[inline(never)]
+fn undecided(r: &Registers, setp: &Setp, poison: u32) -> u32 {
+    let lowest = match setp.compared {
+        Compared::Narrow { .. } | Compared::Unsigned16 | Compared::Signed16 => 0xffff,
+        Compared::Unsigned
+        | Compared::Signed
+        | Compared::Float { .. }
+        | Compared::Double
+        | Compared::Unsigned64
+        | Compared::Signed64 => return poison,
+    };
+    let sources = [setp.a, setp.b].map(|slot| r.undefined(Place { file: In::Word, slot }));
+    let uses = |lane: &usize| sources.iter().any(|masks| masks[*lane] & lowest != 0);
+    Bits(poison).filter(uses).fold(0, |lanes, lane| lanes | 1 << lane)
 }
 
 /// The comparison is matched once, not per lane. An unordered one is what its ordered opposite is not.
