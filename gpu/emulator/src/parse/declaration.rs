@@ -205,10 +205,14 @@ impl<'a> Parser<'_, 'a> {
         Ok(bytes)
     }
 
-    /// `.reg .b32 %r<5>, %x;`
+    /// `.reg .b32 %r<5>, %x;`, and `.reg.b32 %x;` as people write it by hand.
     pub(super) fn register(&mut self) -> Parsed<()> {
-        self.at += 1;
-        let class = match self.word()? {
+        let word = self.word()?;
+        let of_type = match word.strip_prefix(".reg") {
+            Some("") | None => self.word()?,
+            Some(of_type) => of_type,
+        };
+        let class = match of_type {
             ".pred" => Class::Predicate,
             ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => Class::Half,
             ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => Class::Word,

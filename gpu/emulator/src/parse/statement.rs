@@ -28,7 +28,9 @@ impl<'a> Parser<'_, 'a> {
                     continue;
                 }
                 None => return Err(self.expected("'}'")),
-                Some(Token::Word(".reg")) => self.register(),
+                Some(Token::Word(word)) if word == ".reg" || word.starts_with(".reg.") => {
+                    self.register()
+                }
                 Some(Token::Word(name)) if name.starts_with('.') => self.own_variable(function),
                 Some(Token::Word(name)) if self.is_label() => self.label(name, function),
                 Some(Token::Word(_) | Token::Number(_) | Token::Text(_) | Token::Mark(_)) => {
