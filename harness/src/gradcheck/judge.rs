@@ -284,6 +284,10 @@ pub(super) fn compared(
     open: [u64; 2],
 ) -> Judged {
     let mut judged = Judged { name: name.to_owned(), of: of.to_owned(), ..Judged::default() };
+    let expected: Vec<_> = expected.collect();
+    let largest = expected.iter().map(|(value, _)| value.abs()).filter(|size| size.is_finite());
+    // Half a unit in the last place of the largest: what an f32 of this array's size may be off.
+    let unit = largest.fold(0.0, f64::max) * f64::from(f32::EPSILON) / 2.0;
     for ((index, exact), (expected, doubt)) in exact.iter().enumerate().zip(expected) {
         let (uncertainty, float) = (exact.uncertainty + doubt, floats[index]);
         let known = expected.abs() + doubt < f64::from(f32::MAX);
@@ -303,10 +307,13 @@ pub(super) fn compared(
         // A lane that an open comparison sent past an addition says nothing of what it left out. It is taken for
         // no more than what rounding may do to the sum; where nothing was added at all, that is not known.
         let within = distance <= uncertainty + exact.radius || exact.radius == 0.0;
-        // Where such a lane makes a derivative uncertain as a whole, nothing at all would agree with it.
-        let nothing_agrees = uncertainty > 0.0 && expected.abs() <= uncertainty;
-        let says_nothing = if distance > uncertainty { within } else { nothing_agrees };
-        if open[0] > 0 && says_nothing {
+        // Where a derivative is uncertain as a whole, and by more than rounding explains, nothing at all would agree
+        // with it.
+        let is_coarse = open[0] > 0 || uncertainty > exact.radius.max(unit);
+        let nothing_agrees = uncertainty > 0.0 && expected.abs() <= uncertainty && is_coarse;
+        let says_nothing =
+            if distance > uncertainty { open[0] > 0 && within } else { nothing_agrees };
+        if says_nothing {
             judged.unknown += 1;
             continue;
         }

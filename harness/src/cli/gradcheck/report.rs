@@ -250,8 +250,10 @@ pub(super) fn notes(ran: &Ran) -> String {
             count(judged.unknown as u64, "element"),
             match (all.iter().all(|(_, checked)| checked.lost.is_empty()), open > 0) {
                 (false, _) => "a number was lost on the way",
-                (true, false) =>
-                    "their uncertainty has no bound: a divisor or radicand may be zero",
+                (true, false) => {
+                    "they are uncertain as a whole: a divisor or radicand may be zero, equal numbers are compared, or \
+                     nearly all of a number cancels"
+                }
                 (true, true) => {
                     "an open comparison may have left something out, or a divisor may be zero"
                 }

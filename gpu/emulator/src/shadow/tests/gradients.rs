@@ -114,6 +114,23 @@ fn a_sum_has_its_terms_by_place_and_by_thread() {
     }
 }
 
+/// CUDA's exp of f64 rounds to a whole number by 1.5 * 2^52: that number is a constant.
+#[test]
+fn an_f64_that_is_rounded_by_a_literal_is_a_constant() {
+    let rounded = "cvt.f64.f32 %g1, %f1;\nadd.rn.f64 %g2, %g1, 0d4338000000000000;\n\
+                   sub.rn.f64 %g2, %g2, 0d4338000000000000;\nsub.rn.f64 %g3, %g1, %g2;\ncvt.rn.f32.f64 %f2, %g3;";
+    check(rounded, &numbers(), |x| x - x.round_ties_even(), |_| 1.0, 1e-15);
+    let fused = "cvt.f64.f32 %g1, %f1;\nfma.rn.f64 %g2, %g1, 0d4000000000000000, 0d4338000000000000;\n\
+                 sub.rn.f64 %g2, %g2, 0d4338000000000000;\nadd.rn.f64 %g3, %g1, %g2;\ncvt.rn.f32.f64 %f2, %g3;";
+    check(fused, &numbers(), |x| x + (2.0 * x).round_ties_even(), |_| 1.0, 1e-15);
+    // Beyond the half of it is a sum.
+    let sum = "cvt.f64.f32 %g1, %f1;\nmul.f64 %g1, %g1, 0d43f0000000000000;\n\
+               add.rn.f64 %g2, %g1, 0d4338000000000000;\nmul.f64 %g2, %g2, 0d3bf0000000000000;\n\
+               cvt.rn.f32.f64 %f2, %g2;";
+    let outcome = execute(&elementwise(sum), &positive(), &Schedule::lockstep());
+    assert!(outcome.slopes().iter().all(|slope| slope.value == 1.0), "{:?}", outcome.slopes());
+}
+
 #[test]
 fn f64_and_numbers_of_16_bits_are_followed() {
     let square = "cvt.f64.f32 %g1, %f1;\nmul.f64 %g2, %g1, %g1;\nsub.f64 %g3, %g2, %g1;\ncvt.rn.f32.f64 %f2, %g3;";
