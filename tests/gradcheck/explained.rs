@@ -222,3 +222,24 @@ fn a_convention_must_hold_for_every_case_that_failed() {
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(!said.out.contains("or on purpose"), "at 1 alone: {said:?}");
 }
+
+/// What the manifest never draws the kernels may not be made for: a case is not made simpler by it.
+#[test]
+fn a_case_stays_within_its_draw() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = copies(folder.path(), "mul.f32 %f2, %f1, %f1;");
+    let run = |draw: &str| {
+        let text = fs::read_to_string(&manifest).expect("there");
+        let own = folder.path().join("own.toml");
+        fs::write(&own, text.replace("[inputs.x]\n", &format!("[inputs.x]\ndraw = {draw}\n")))
+            .expect("written");
+        let said = say(folder.path(), &["gradcheck", "--manifest", "own.toml", "--cases", "3"]);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        said.out
+    };
+    let one = ", the derivative is 2e0";
+    let wide = run("{ uniform = [0.25, 2.0] }");
+    assert!(wide.contains(one), "x is 1, as simple as it can be: {wide}");
+    let narrow = run("{ uniform = [0.25, 0.75] }");
+    assert!(!narrow.contains(one), "x is never 1: {narrow}");
+}

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::draw::{Array, Case, CaseProblem};
 use super::dtype::Values;
-use super::manifest::{Manifest, Size};
+use super::manifest::{Draw, Manifest, Size};
+use splatcheck_workloads::layout::Expression;
 
 /// Most cases that are tried.
 const ATTEMPTS: usize = 200;
@@ -55,6 +56,9 @@ pub fn smaller(
         }
     }
     for name in case.arrays.keys() {
+        if !may_be_one(manifest, &best, name)? {
+            continue;
+        }
         let Some(simple) = ones(&best.arrays[name]) else { continue };
         let arrays = best.arrays.clone().into_iter().chain([(name.clone(), simple)]).collect();
         let simpler = Case { sizes: best.sizes.clone(), arrays };
@@ -64,6 +68,18 @@ pub fn smaller(
         attempts = attempts.saturating_sub(1);
     }
     Ok(best)
+}
+
+/// Whether an array may hold ones: what its draw never gives the kernels may not be made for.
+fn may_be_one(manifest: &Manifest, case: &Case, name: &str) -> Result<bool, CaseProblem> {
+    let number = |number: &Expression| case.float(&format!("the draw of {name}"), number);
+    Ok(match manifest.inputs.get(name).and_then(|input| input.draw.as_ref()) {
+        None | Some(Draw::Normal(_)) => true,
+        Some(Draw::Uniform([low, high]) | Draw::LogUniform([low, high])) => {
+            (number(low)?..=number(high)?).contains(&1.0)
+        }
+        Some(Draw::Value(_) | Draw::Below(_) | Draw::Offsets(_) | Draw::Permutation(_)) => false,
+    })
 }
 
 /// The array with ones for all floats; `None` for one that has no floats, or only ones.

@@ -295,24 +295,24 @@ impl Asked {
                 let (case, checked) = (case.clone(), checked.clone());
                 Found { index, case, order, checked, purpose: None }
             } else {
-                self.found(programs, (index, case), (order, &self.schedules[order]))?
+                let was_fault = checked.fault.is_some();
+                self.found(programs, (index, case), (order, &self.schedules[order]), was_fault)?
             };
             // A small case of simple numbers fits more than one explanation.
-            if let Some(explained) = &checked.explained {
-                found.checked.explained = Some(explained.clone());
-            }
+            found.checked.explained.clone_from(&checked.explained);
             ran.found = Some(found);
         }
         ran.add(index, checked);
         Ok(())
     }
 
-    /// Makes a failing case smaller.
+    /// Makes a failing case smaller, which fails in the same way: gives no result, or a wrong one.
     fn found(
         &self,
         programs: &[Program],
         (index, case): (u64, &Case),
         (order, schedule): (usize, &Schedule),
+        was_fault: bool,
     ) -> Result<Found, ProgramError> {
         // A smaller case in which a kernel does not end is another fault, and costs all of its time.
         let mut endless = false;
@@ -320,7 +320,9 @@ impl Asked {
             let stopped = endless || interrupt::is_asked();
             let one = if stopped { None } else { self.ask(programs, case, schedule).ok() };
             endless |= one.as_ref().is_some_and(|one| one.endless);
-            one.is_some_and(|one| one.is_wrong() && !one.endless)
+            one.is_some_and(|one| {
+                one.is_wrong() && !one.endless && one.fault.is_some() == was_fault
+            })
         };
         let case = match self.cases {
             Cases::Made { .. } | Cases::Own(_) => case.clone(),
