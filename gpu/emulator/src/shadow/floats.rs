@@ -5,7 +5,7 @@ use super::super::lanes::{Bits, LANES};
 use super::super::registers::Registers;
 use super::conventions::Departure;
 use super::endless::endless;
-use super::journal::{Journal, Loss, Room, rounds};
+use super::journal::{Journal, Loss, Room};
 use super::number::{Shadow, UNRECORDED, Word, depends, up};
 use super::plan::Operation;
 use super::registers::{Beside, Lanes};
@@ -304,48 +304,6 @@ impl Journal {
             last = Some(shadow);
             entry.set(lane, Word::Float(shadow));
         }
-    }
-
-    /// Whether a sum is a rounding to a whole number: one of its addends is a literal that [`rounds`]. The f32
-    /// result then is a whole number.
-    #[inline(always)]
-    fn rounds_on_purpose(&self, beside: &Beside, on: u32, operation: &Operation) -> bool {
-        let literal = |&slot: &Slot| match slot.checked_sub(self.registers) {
-            Some(at) => self.rounding[usize::from(at)],
-            None => beside.entry(slot).is_some_and(|entry| {
-                entry.literals & on == on
-                    && rounds(entry.lanes.x[on.trailing_zeros() as usize & 31])
-            }),
-        };
-        match operation.addends().iter().copied().find(literal) {
-            Some(slot) => self.is_below(beside, on, (slot, operation.operands())),
-            None => false,
-        }
-    }
-
-    /// Whether what is added to a literal is less than half of it, in all lanes: of a b + c the product, of a + b
-    /// the other one.
-    #[inline(always)]
-    fn is_below(&self, beside: &Beside, on: u32, (at, operands): (Slot, &[Slot])) -> bool {
-        let lane = on.trailing_zeros() as usize & 31;
-        let Word::Float(Shadow { x: size, .. }) = self.word(beside, at, lane) else { return false };
-        let mut rest = [1.0; LANES];
-        for (k, &slot) in operands.iter().enumerate().take(2).filter(|(_, slot)| **slot != at) {
-            let entry = beside.entry(slot);
-            let (x, floats) = match slot.checked_sub(self.registers) {
-                Some(at) => (&self.literals[usize::from(at)].x, u32::MAX),
-                None => entry.map_or((&[0.0; LANES], 0), |entry| (&entry.lanes.x, entry.floats)),
-            };
-            for lane in 0..LANES {
-                let own = f64::from(f32::from_bits(self.words[k][lane]));
-                rest[lane] *= if floats >> lane & 1 == 1 { x[lane] } else { own };
-            }
-        }
-        let mut small = 0;
-        for (lane, rest) in rest.iter().enumerate() {
-            small |= u32::from(rest.abs() < 0.5 * size.abs()) << lane;
-        }
-        small & on == on
     }
 
     /// An instruction on f32, of the lanes that execute it.

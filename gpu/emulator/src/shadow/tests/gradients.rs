@@ -116,13 +116,17 @@ fn a_sum_has_its_terms_by_place_and_by_thread() {
 
 /// CUDA's exp of f64 rounds to a whole number by 1.5 * 2^52: that number is a constant.
 #[test]
-fn an_f64_that_is_rounded_by_a_literal_is_a_constant() {
+fn a_number_that_is_rounded_by_a_literal_is_a_constant() {
     let rounded = "cvt.f64.f32 %g1, %f1;\nadd.rn.f64 %g2, %g1, 0d4338000000000000;\n\
                    sub.rn.f64 %g2, %g2, 0d4338000000000000;\nsub.rn.f64 %g3, %g1, %g2;\ncvt.rn.f32.f64 %f2, %g3;";
     check(rounded, &numbers(), |x| x - x.round_ties_even(), |_| 1.0, 1e-15);
     let fused = "cvt.f64.f32 %g1, %f1;\nfma.rn.f64 %g2, %g1, 0d4000000000000000, 0d4338000000000000;\n\
                  sub.rn.f64 %g2, %g2, 0d4338000000000000;\nadd.rn.f64 %g3, %g1, %g2;\ncvt.rn.f32.f64 %f2, %g3;";
     check(fused, &numbers(), |x| x + (2.0 * x).round_ties_even(), |_| 1.0, 1e-15);
+    // Of f32 too, also where a compiler without optimization keeps the literal in memory.
+    let kept = "mov.f32 %f9, 0f4B400000;\nst.local.f32 [own], %f9;\nld.local.f32 %f8, [own];\n\
+                add.f32 %f3, %f1, %f8;\nsub.f32 %f3, %f3, %f8;\nsub.f32 %f2, %f1, %f3;";
+    check(kept, &numbers(), |x| x - x.round_ties_even(), |_| 1.0, 1e-15);
     // Beyond the half of it is a sum.
     let sum = "cvt.f64.f32 %g1, %f1;\nmul.f64 %g1, %g1, 0d43f0000000000000;\n\
                add.rn.f64 %g2, %g1, 0d4338000000000000;\nmul.f64 %g2, %g2, 0d3bf0000000000000;\n\
