@@ -24,7 +24,7 @@ use splatcheck_workloads::layout::written::{At, beyond, line};
 use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
 use splatcheck_workloads::presets::{Preset, Terms, built_in_of, constants_of};
 use splatcheck_workloads::splat::CameraForms;
-use splatcheck_workloads::splat::kernel_rules::KernelRules;
+use splatcheck_workloads::splat::kernel_rules::{Fields, KernelRules};
 use splatcheck_workloads::splat::level::Level;
 
 /// Checks a manifest's text.
@@ -40,7 +40,9 @@ pub(super) fn manifest(
     let kind = kind(&file, text)?;
     let (own, built_in) = (names_of_sizes(&file, kind)?, built_in(&file, text, kind)?);
     let tile_size = tiles::tile_size(&file, text, kind)?;
-    let check = Check { text, language, kind, own, built_in, tile_size, cameras: Cell::default() };
+    let given = Cell::default();
+    let cameras = Cell::default();
+    let check = Check { text, language, kind, own, built_in, tile_size, cameras, given };
     let launches = check.launches(&mut file)?;
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
@@ -72,6 +74,10 @@ pub(super) fn manifest(
     let by_matrix = manifest.arrays().any(|(_, array)| array.holds(Tensor::Projmats));
     let CameraForms { one, middle } = check.cameras.get();
     manifest.cameras = CameraForms { one, middle: middle || by_matrix };
+    // A field that the kernel is given is the case's, whatever convention is built in.
+    if manifest.kind.projects() && manifest.rules.profile.is_some() {
+        manifest.rules.parameters = manifest.rules.parameters.and(check.given.get());
+    }
     check.views(&manifest)?;
     check.buffers(&manifest)?;
     check.outputs(&manifest)?;
@@ -122,6 +128,8 @@ struct Check<'t> {
     tile_size: Option<[u32; 2]>,
     /// Which cameras the expressions so far are for.
     cameras: Cell<CameraForms>,
+    /// Which fields of the convention they name.
+    given: Cell<Fields>,
 }
 
 impl Check<'_> {
@@ -215,6 +223,9 @@ impl Check<'_> {
             return Err(at.problem(&value, advice));
         }
         let any = |wanted: &[&str]| names.iter().any(|name| wanted.contains(name) && !own(name));
+        for name in names.iter().filter(|name| !own(name)) {
+            self.given.update(|given| given.with(symbols::field(name)).unwrap_or(given));
+        }
         let middle = any(&OF_CAMERA_AND_IMAGE);
         let CameraForms { one, middle: known_middle } = self.cameras.get();
         self.cameras.set(CameraForms {

@@ -21,6 +21,9 @@ use super::polynomials::{POLYNOMIALS, Polynomial};
 /// The low part of a constant is at most this part of the high one.
 const LOW: f32 = 1.0 / 4_194_304.0;
 
+/// log2(e) in h2exp of bf16 (cuda_bf16.hpp of CUDA 13): it is 1.6 halves of a unit away, not the nearest f32.
+const LOG2_E_BESIDE: u32 = 0x3fb8_aa3c;
+
 /// A literal of each constant of the kernel's words; `others` are its polynomials of which no function is known.
 pub(super) fn literals(kernel: &Kernel, others: &[Chain]) -> Vec<Shadow> {
     let high = high_parts(kernel);
@@ -34,7 +37,9 @@ pub(super) fn literals(kernel: &Kernel, others: &[Chain]) -> Vec<Shadow> {
         let others = others.iter().map(|other| (&other.literals[..], other.uncertainty));
         let others = others.filter(|_| half_unit(bits) > 0.0);
         let own = known.chain(others).filter(|(literals, _)| literals.contains(&bits));
-        let c = own.fold(up(half_unit(bits)), |c, (_, uncertainty)| c.max(uncertainty));
+        // What the nearest f32 is off, or the one beside it.
+        let units = if bits == LOG2_E_BESIDE { 2.0 } else { 1.0 };
+        let c = own.fold(up(units * half_unit(bits)), |c, (_, uncertainty)| c.max(uncertainty));
         Shadow { c, ..shadow }
     };
     kernel.word_constants.iter().map(literal).collect()

@@ -25,6 +25,7 @@ use splatcheck_judge::workload::{AnyCase, BuiltIn, Case, Workload};
 use splatcheck_workloads::fuzz::{Draws, Plan};
 use splatcheck_workloads::layout::KernelKind;
 use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
+use splatcheck_workloads::splat::generators::OF_PROJECTIONS;
 use splatcheck_workloads::splat::{Forms, fitted, has_channels};
 
 /// Cases that are drawn where generators are named and no number is.
@@ -40,7 +41,7 @@ pub struct SubjectArgs {
     /// Folder of named cases to run it on, as corpora/splat
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
-    /// Number of generated cases to run it on: those of 'fuzz' with the same seed
+    /// Number of generated cases to run it on
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroU32>)]
     pub cases: Option<NonZeroU32>,
     /// Seed of the generated cases
@@ -168,7 +169,12 @@ impl SubjectArgs {
         };
         let draws = match (wanted.projects, named.is_empty()) {
             // Half of what the generators draw is for sums in warps, of which a projection has none.
-            (true, true) => Draws::Random(workload, self.seed),
+            (true, true) => {
+                let named =
+                    OF_PROJECTIONS.iter().map(|name| find_generator(workload.as_ref(), name));
+                let named = named.collect::<Result<Vec<_>, _>>()?;
+                planned(workload, self.seed, &named)?
+            }
             (true, false) | (false, _) => planned(workload, self.seed, &named)?,
         };
         let channels = self.channels;
@@ -209,7 +215,7 @@ fn planned(
     seed: u64,
     named: &[&'static splatcheck_judge::workload::Generator],
 ) -> Result<Draws, CliError> {
-    let plan = Plan::new(workload, seed, named).aimed(vec![WARP], 1);
+    let plan = Plan::new(workload, seed, named).of_few().aimed(vec![WARP], 1);
     plan.map(Draws::Generators).map_err(CliError::of)
 }
 

@@ -15,8 +15,10 @@ pub const LANE_WIDTHS: [u32; 4] = [32, 8, 4, 16];
 /// Settings that a case is run with where no number is named: its bounds are computed once for all.
 const SETTINGS: usize = 2;
 
-/// Of so many turns of the generators that were not named, large cases have one.
+/// Of so many turns of the generators that were not named, large cases have one: they take four to ten times as long.
 const LARGE: u64 = 16;
+/// The same for a kernel of a user, which few cases judge: cameras and sizes are among the large ones.
+const LARGE_OF_FEW: u64 = 4;
 
 /// Why a campaign cannot aim as it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +58,8 @@ enum Order {
         steering: Option<&'static Generator>,
         often: Vec<&'static Generator>,
         seldom: Vec<&'static Generator>,
+        /// Of so many turns one that comes seldom has one.
+        large: u64,
     },
 }
 
@@ -68,6 +72,7 @@ impl Order {
             steering: of(Frequency::Steering).next(),
             often: of(Frequency::Often).collect(),
             seldom: of(Frequency::Seldom).collect(),
+            large: LARGE,
         }
     }
 
@@ -75,7 +80,7 @@ impl Order {
     fn used(&self) -> Vec<&'static Generator> {
         match self {
             Self::Named(named) => named.clone(),
-            Self::All { steering, often, seldom } => {
+            Self::All { steering, often, seldom, .. } => {
                 seldom.iter().chain(often).chain(steering).copied().collect()
             }
         }
@@ -85,7 +90,7 @@ impl Order {
     fn at(&self, index: u64) -> (&'static Generator, u64) {
         let (generators, turn) = match self {
             Self::Named(named) => (named, index),
-            Self::All { steering, often, seldom } => {
+            Self::All { steering, often, seldom, large } => {
                 let turn = match steering {
                     Some(steering) if index % 2 == 1 => return (steering, index / 2),
                     Some(_) => index / 2,
@@ -93,8 +98,8 @@ impl Order {
                 };
                 match turn {
                     turn if seldom.is_empty() => (often, turn),
-                    turn if turn % LARGE == LARGE - 1 => (seldom, turn / LARGE),
-                    turn => (often, turn - turn / LARGE),
+                    turn if turn % large == large - 1 => (seldom, turn / large),
+                    turn => (often, turn - turn / large),
                 }
             }
         };
@@ -140,6 +145,15 @@ impl Plan {
             return Err(AimError::LaneWidth { width });
         }
         Ok(Self { lane_widths, settings, ..self })
+    }
+
+    /// As few cases judge a kernel of a user: large ones, of several cameras and of many Gaussians, come more often.
+    #[must_use]
+    pub fn of_few(mut self) -> Self {
+        if let Order::All { large, .. } = &mut self.order {
+            *large = LARGE_OF_FEW;
+        }
+        self
     }
 
     /// Lets backward stages go on from this forward pass.
@@ -342,10 +356,14 @@ mod tests {
             assert_eq!(met.len(), plan.order.used().len(), "{}", workload.name());
         }
         let often = row("finish");
-        let none = Order::All { steering: None, often: vec![often], seldom: vec![row("typical")] };
+        let seldom = vec![row("typical")];
+        let none = Order::All { steering: None, often: vec![often], seldom, large: LARGE };
         let turns: Vec<_> = (0..17).map(|index| none.at(index)).collect();
         assert_eq!(turns.iter().filter(|(g, _)| g.name == "typical").count(), 1, "one in 16");
         assert_eq!(turns[16].1, 15, "turns of the others are counted without it");
+        let few = Plan::new(splat("inria"), 1, &[]).of_few();
+        let large = (0..64).filter(|&index| few.generator(index).0.turns == Frequency::Seldom);
+        assert_eq!(large.count(), 8, "one in 4 of the half that does not steer");
     }
 
     #[test]

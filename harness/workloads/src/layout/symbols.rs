@@ -33,6 +33,16 @@ const OF_RASTERIZATIONS: [&str; 14] = [
 pub(crate) const PROJECTION_FLAGS: [&str; 3] =
     ["near_inclusive", "clamp_has_gradient", "antialiased"];
 
+/// The field of a convention that a number of a projection says.
+#[must_use]
+pub fn field(name: &str) -> &str {
+    match name {
+        "near_inclusive" => "near_rule",
+        "clamp_has_gradient" => "fov_clamp_gradient",
+        other => other,
+    }
+}
+
 /// Whole numbers that every case has for a projection.
 const OF_PROJECTIONS: [&str; 9] = [
     "N",

@@ -168,6 +168,11 @@ pub const ALL: &[Row] = generators! {
         "a conic with an infinite entry: nothing is promised of what it touches";
 };
 
+/// The generators in whose turns a projection of a user is judged: random scenes, among them the edges of culling,
+/// several cameras, fields of the convention, and more pairs of a camera and a Gaussian than a block has threads.
+pub const OF_PROJECTIONS: &[&str] =
+    &["typical", "beside", "typical", "pairs", "typical", "crowds", "typical", "fields"];
+
 /// The row of that generator.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Row> {

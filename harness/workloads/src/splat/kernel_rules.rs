@@ -56,6 +56,12 @@ impl Fields {
         Some(Self(self.0 | 1 << place))
     }
 
+    /// These and others.
+    #[must_use]
+    pub fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     /// The names that there are.
     #[must_use]
     pub fn names() -> String {

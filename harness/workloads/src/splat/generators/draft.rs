@@ -129,9 +129,12 @@ impl Draft {
             Palette::Direct(channels) => Colors::Direct { channels, values },
             Palette::Harmonics(coefficients) => Colors::Harmonics { coefficients, values },
         };
-        let background: Vec<f32> = self.background.into_iter().cycle().take(channels).collect();
         let [width, height] = self.size;
         let (seed, magnitude) = self.loss;
+        // In every other scene each camera has a background of its own: the same numbers for other channels.
+        let first = |camera: usize| if seed % 2 == 0 { 0 } else { camera };
+        let background =
+            |camera| self.background.into_iter().cycle().skip(first(camera)).take(channels);
         let (v_render_colors, v_render_alphas) =
             loss_gradients(seed, cameras.len(), width, height, channels, magnitude);
         let mut convention = Convention::of(profile);
@@ -147,7 +150,7 @@ impl Draft {
             width,
             height,
             gaussians,
-            backgrounds: background.repeat(cameras.len()),
+            backgrounds: (0..cameras.len()).flat_map(background).collect(),
             cameras,
             v_render_colors,
             v_render_alphas,

@@ -190,7 +190,7 @@ pub(super) fn beside(profile: Profile) -> impl Strategy<Value = Case> {
     ];
     let near = single(Convention::of(profile).near);
     let at_near = prop::sample::select(vec![near.next_down(), near, near.next_up()]);
-    let depth = prop_oneof![6 => far(), 1 => at_near];
+    let depth = prop_oneof![3 => far(), 1 => at_near];
     let wide = (2.0f32..5.0).prop_map(exp2);
     let eye = prop_oneof![Just(plain()), eye()];
     let blobs = prop::collection::vec(blob_at(place, depth, wide), 1..=8);
