@@ -21,7 +21,7 @@ use super::polynomials::{POLYNOMIALS, Polynomial};
 /// The low part of a constant is at most this part of the high one.
 const LOW: f32 = 1.0 / 4_194_304.0;
 
-/// log2(e) in h2exp of bf16 (cuda_bf16.hpp of CUDA 13): it is 1.6 halves of a unit away, not the nearest f32.
+/// log2(e) in h2exp of bf16 (`cuda_bf16.hpp` of CUDA 13): it is 1.6 halves of a unit away, not the nearest f32.
 const LOG2_E_BESIDE: u32 = 0x3fb8_aa3c;
 
 /// A literal of each constant of the kernel's words; `others` are its polynomials of which no function is known.
