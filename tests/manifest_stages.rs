@@ -274,7 +274,7 @@ fn an_image_of_another_spelling_agrees_by_its_count_of_roundings() {
         });
         fs::write(here.join("k.wgsl"), text).expect("written");
         let words = ["wgsl", "k.wgsl", "--manifest", "k.toml", "--engine", "wgsl-emulator-32"];
-        say(here, &[&words[..], &["--cases", "20"], more].concat())
+        say(here, &[&words[..], &["--cases", "40"], more].concat())
     };
     let power = "-(0.5 * ((splat.conic_xx * d.x) * d.x + (splat.conic_yy * d.y) * d.y)\n            \
                  + (splat.conic_xy * d.x) * d.y)";

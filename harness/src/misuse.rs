@@ -47,7 +47,11 @@ pub fn told(
     };
     let mangled = format!("kernel '{}'", fault.kernel);
     let own = format!("kernel '{}'", plain_name(&fault.kernel));
-    let fault = fault.to_string().replacen(&mangled, &own, 1);
+    let is_meant = match fault.kind {
+        FaultKind::InputWritten { .. } => "; if that is meant: --observe inputs=off",
+        _ => "",
+    };
+    let fault = fault.to_string().replacen(&mangled, &own, 1) + is_meant;
     match (what, element) {
         (Some(what), Some(element)) => format!("{what} {element}{sources}: {fault}"),
         _ if sources.is_empty() => fault,

@@ -74,7 +74,8 @@ a Gaussian in it. Numbers by themselves (width, height, alpha_max, ...) are text
     writes  render_colors [C,H,W,D] render_alphas [C,H,W,1] v_means, v_quats, v_scales, v_opacities,
             v_colors or v_sh, optionally v_viewmats [C,4,4] and v_backgrounds [C,D]
   --level STAGE, a stage of another workload (scatter, levels, grid_forward, grid_backward,
-            grid_backward_input, grid_gate, grid_gate_backward)
+            grid_backward_input, grid_gate, grid_gate_backward, spherical_harmonics,
+            spherical_harmonics_backward)
     reads   the inputs of the stage, writes its outputs: docs/src/ports.md lists them
 With --preset NAME the arrays have that project's names and layouts instead, also at level full:
 docs/src/presets.md describes them.

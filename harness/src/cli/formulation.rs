@@ -6,7 +6,7 @@ use splatcheck_gpu::EngineError;
 use splatcheck_gpu::emulator::Interface;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::formulation::{FormulationError, NAMED};
+use splatcheck_reference::splat::formulation::{FormulationError, NAMED, TermFormat};
 use splatcheck_reference::splat::spelled::{PRACTISED_PAIRS, PairSpelling, PowerAs};
 
 use super::exit::CliError;
@@ -340,7 +340,8 @@ fn in_others(
     if interrupt::is_asked() {
         return Ok(first.saying(cut_short.to_owned()));
     }
-    let names: Vec<_> = agreeing.iter().map(|(formulation, _)| described(*formulation)).collect();
+    let names: Vec<_> =
+        agreeing.iter().map(|(formulation, _)| with_caution(*formulation)).collect();
     if let Some((formulation, reports)) = agreeing.into_iter().next().filter(|_| any) {
         return Ok(Judged { formulation, reports, others: None, agreeing: Vec::new() });
     }
@@ -355,6 +356,17 @@ fn in_others(
         (true, false) => kernel.given_besides(own, &tried),
     };
     Ok(Judged { others, agreeing: names, ..first })
+}
+
+/// A formulation in words, and that terms of less precision excuse much else.
+fn with_caution(formulation: Formulation) -> String {
+    let described = described(formulation);
+    match formulation.terms() {
+        TermFormat::F32 => described,
+        TermFormat::F16 => format!(
+            "{described}, whose wide bounds hold many faults too: state it only if your kernel adds up terms of f16"
+        ),
+    }
 }
 
 /// Which of these spellings of a pair has as many roundings as a kernel that disagrees, in a line; `None` where it

@@ -226,7 +226,15 @@ fn checked(
         let count = count(gradient.unknown.len() as u64, "element");
         let name = arrays.buffers.iter().find(|(_, buffer)| *buffer == of);
         let name = name.map_or("an output", |(name, _)| name.as_str());
-        checked.lost.push(format!("no exact number in {count} of {name}"));
+        let exact = arrays.memory.exact(*of);
+        let is_none =
+            gradient.unknown.iter().any(|(of_one, at)| of_one == of && exact[*at].value.is_nan());
+        let why = if is_none {
+            ", which is no number: nan, from 0/0, infinity - infinity or the like"
+        } else {
+            ""
+        };
+        checked.lost.push(format!("no exact number in {count} of {name}{why}"));
     }
     checked.lost.sort();
     checked.lost.dedup();

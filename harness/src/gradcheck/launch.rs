@@ -7,6 +7,7 @@ use splatcheck_emulator::{
     Module, Observers, ParameterKind, RunError, Schedule, Shadowing, TimeLimit, Touched, run,
 };
 use splatcheck_gpu::wgsl::lower::arguments;
+use splatcheck_judge::words::count;
 use splatcheck_workloads::layout::Expression;
 
 use super::draw::{Case, CaseProblem};
@@ -282,7 +283,16 @@ impl Arrays {
 
     /// The bytes of an array; why it cannot be read where some were never written.
     pub(super) fn bytes_of(&self, name: &str) -> Result<Vec<u8>, String> {
-        self.memory.read(self.buffers[name]).map_err(|error| format!("{name}: {error}"))
+        self.memory.read(self.buffers[name]).map_err(|error| {
+            let first = self.element(name, error.first as u64);
+            format!(
+                "{name}: {} {} never written, the first in {}; if numbers that no kernel writes are to be 0, give \
+                 begins = \"zeros\"",
+                count(error.count as u64, "byte"),
+                if error.count == 1 { "was" } else { "were" },
+                first.as_deref().unwrap_or(name)
+            )
+        })
     }
 
     /// The numbers of an array of floats.

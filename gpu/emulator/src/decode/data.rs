@@ -353,6 +353,13 @@ impl<'a> Decoder<'_, 'a> {
             (Some("add"), "bf16") if self.take("noftz") => {
                 Ok(AtomicOp::AddHalf(NarrowFormat::Bf16))
             }
+            (Some("cas"), "b16") => {
+                let what = format!(
+                    "{}, by which nvcc adds a bf16 for older devices; compile with -arch=compute_90",
+                    self.statement.opcode
+                );
+                Err(Problem::outside(self.statement.line, &what))
+            }
             (Some("add"), "u32" | "s32" | "u64" | "s64") => Ok(AtomicOp::Add),
             (Some("inc"), "u32") => Ok(AtomicOp::Increment),
             (Some("dec"), "u32") => Ok(AtomicOp::Decrement),

@@ -174,7 +174,9 @@ pub fn refuse_another(top: &Table<'_>, workload: &str) -> Result<(), Problem> {
     if named.string()? == workload {
         return Ok(());
     }
-    let advice = format!("this is read as a case of '{workload}'; --workload names another");
+    let advice = format!(
+        "this is read as a case of '{workload}': give a case of it, or name another workload (--workload, where the command has it)"
+    );
     Err(named.problem(advice))
 }
 

@@ -147,11 +147,13 @@ impl Plan {
         Ok(Self { lane_widths, settings, ..self })
     }
 
-    /// As few cases judge a kernel of a user: large ones, of several cameras and of many Gaussians, come more often.
+    /// As few cases judge a kernel of a user: large ones, of several cameras and of many Gaussians, come more often,
+    /// without those of some generators.
     #[must_use]
-    pub fn of_few(mut self) -> Self {
-        if let Order::All { large, .. } = &mut self.order {
+    pub fn of_few(mut self, without: &[&str]) -> Self {
+        if let Order::All { seldom, large, .. } = &mut self.order {
             *large = LARGE_OF_FEW;
+            seldom.retain(|generator| !without.contains(&generator.name));
         }
         self
     }
@@ -361,9 +363,10 @@ mod tests {
         let turns: Vec<_> = (0..17).map(|index| none.at(index)).collect();
         assert_eq!(turns.iter().filter(|(g, _)| g.name == "typical").count(), 1, "one in 16");
         assert_eq!(turns[16].1, 15, "turns of the others are counted without it");
-        let few = Plan::new(splat("inria"), 1, &[]).of_few();
+        let few = Plan::new(splat("inria"), 1, &[]).of_few(&["crowds"]);
         let large = (0..64).filter(|&index| few.generator(index).0.turns == Frequency::Seldom);
         assert_eq!(large.count(), 8, "one in 4 of the half that does not steer");
+        assert!((0..256).all(|index| few.generator(index).0.name != "crowds"), "left out");
     }
 
     #[test]
