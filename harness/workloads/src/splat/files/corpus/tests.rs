@@ -156,7 +156,8 @@ fn faults_of_the_header_name_line_and_field() {
         "two.toml:5: clamp_gradient is 'x': expected inria, exact or clamped",
     );
     expect("alpha_max", "alphamax", "two.toml:4: key is 'alphamax': expected purpose, hazards,");
-    let another = "two.toml:1: workload is 'grid': this is read as a case of 'splat'; --workload";
+    let another =
+        "two.toml:1: workload is 'grid': this is read as a case of 'splat': give a case of it";
     expect("purpose =", "workload = \"grid\"\npurpose =", another);
     expect("width = 2", "width = 0", "two.toml: width is 0: must be 1 to 16384");
     expect("width = 2", "width = 2.5", "two.toml:6: width is 2.5: expected a whole number");
