@@ -158,10 +158,6 @@ fn all_where(any: u64) -> u64 {
 pub(super) fn refine(r: &mut Registers, on: &Active, op: &Arithmetic, mode: ApproximationMode) {
     let after = r.take_back();
     let depends = depends(op);
-    if depends == Depends::OnAll {
-        r.put_forward(after);
-        return;
-    }
     let op = Op::Arithmetic(*op);
     let (reads, writes) = (op.reads(), op.writes());
     let undefined: Vec<Masks> = reads.iter().map(|place| r.undefined(*place)).collect();
@@ -186,6 +182,7 @@ pub(super) fn refine(r: &mut Registers, on: &Active, op: &Arithmetic, mode: Appr
             let half = |mask: u64, of: u64| if mask & of == 0 { 0 } else { of };
             vec![of_lane(&undefined, &|mask| half(mask, 0xffff) | half(mask, 0xffff_0000))]
         }
+        // As it was executed.
         Depends::OnAll => Vec::new(),
     };
     r.put_forward(after);
@@ -222,8 +219,8 @@ fn by_bit(
             r.set_bits(*place, &std::array::from_fn(filled));
         }
         alu::execute(r, on, arithmetic, mode);
-        let after = r.take_back();
-        let found: Vec<Masks> = writes.iter().map(|place| after.bits(*place)).collect();
+        let found: Vec<Masks> = writes.iter().map(|place| r.bits(*place)).collect();
+        drop(r.take_back());
         match &first {
             None => first = Some(found),
             Some(first) => {

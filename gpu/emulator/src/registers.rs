@@ -96,6 +96,23 @@ impl<T: Copy + Default> File<T> {
         }
     }
 
+    /// These bits of lanes of a slot are poison, and no others.
+    fn mark(&mut self, slot: Slot, lanes: u32, undefined: &[T; LANES])
+    where
+        T: PartialEq,
+    {
+        if slot == SINK {
+            return;
+        }
+        let partly = self.partly.entry(slot).or_insert_with(|| [T::default(); LANES].into());
+        let mut poison = 0;
+        for lane in Bits(lanes) {
+            partly[lane] = undefined[lane];
+            poison |= u32::from(undefined[lane] != T::default()) << lane;
+        }
+        self.set_poison(slot, lanes, poison);
+    }
+
     /// The values of a slot.
     #[inline(always)]
     pub(super) fn get(&self, slot: Slot) -> &[T; LANES] {
@@ -218,24 +235,6 @@ pub(super) struct After {
     b64: Vec<Held<u64>>,
 }
 
-impl After {
-    /// The values of a slot that was written.
-    pub(super) fn bits(&self, place: Place) -> [u64; LANES] {
-        let none = [0; LANES];
-        match place.file {
-            In::Word => {
-                let held = self.words.iter().find(|held| held.slot == place.slot);
-                held.map_or(none, |held| held.values.0.map(u64::from))
-            }
-            In::B64 => {
-                let held = self.b64.iter().find(|held| held.slot == place.slot);
-                held.map_or(none, |held| held.values.0)
-            }
-            In::Predicate => none,
-        }
-    }
-}
-
 /// Bits that are poison. Those of words stand in the lower half.
 impl Registers {
     /// Whether arithmetic has just written poison.
@@ -296,22 +295,9 @@ impl Registers {
 
     /// These bits of lanes of a slot are poison, and no others.
     pub(super) fn mark(&mut self, place: Place, lanes: u32, undefined: &[u64; LANES]) {
-        let poisoned = |&lane: &usize| undefined[lane] != 0;
-        let poison = Bits(lanes).filter(poisoned).fold(0, |all, lane| all | 1 << lane);
-        let of_lanes = Bits(lanes);
         match place.file {
-            _ if place.slot == SINK => {}
-            In::Word => {
-                self.words.set_poison(place.slot, lanes, poison);
-                let partly =
-                    self.words.partly.entry(place.slot).or_insert_with(|| [0; LANES].into());
-                of_lanes.for_each(|lane| partly[lane] = low(undefined[lane]));
-            }
-            In::B64 => {
-                self.b64.set_poison(place.slot, lanes, poison);
-                let partly = self.b64.partly.entry(place.slot).or_insert_with(|| [0; LANES].into());
-                of_lanes.for_each(|lane| partly[lane] = undefined[lane]);
-            }
+            In::Word => self.words.mark(place.slot, lanes, &undefined.map(low)),
+            In::B64 => self.b64.mark(place.slot, lanes, undefined),
             In::Predicate => {}
         }
     }

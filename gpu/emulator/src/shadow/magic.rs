@@ -1,9 +1,9 @@
 //! Sums that are roundings to a whole number: one addend is so large that nothing below a half, 1 or 2 is left.
 
-use super::super::ir::Slot;
+use super::super::ir::{Double, Slot};
 use super::super::lanes::{Bits, LANES};
 use super::journal::{Journal, rounds};
-use super::number::Word;
+use super::number::{Shadow, Word};
 use super::plan::Operation;
 use super::registers::Beside;
 
@@ -27,7 +27,9 @@ impl Journal {
                     && rounds(entry.lanes.x[on.trailing_zeros() as usize & 31])
             }),
         };
-        let magic = |&slot: &Slot| literal(&slot) || self.is_magic(beside, on, slot, operation);
+        let magic = |&slot: &Slot| {
+            literal(&slot) || slot < self.registers && self.is_magic(beside, on, slot, operation)
+        };
         match operation.addends().iter().copied().find(magic) {
             Some(slot) => self.is_below(beside, on, (slot, operation.operands())),
             None => false,
@@ -46,7 +48,7 @@ impl Journal {
             word => self.size(word, (k, lane)),
         };
         let size = plain(on.trailing_zeros() as usize & 31);
-        slot < self.registers && ROUND.contains(&size) && Bits(on).all(|lane| plain(lane) == size)
+        ROUND.contains(&size) && Bits(on).all(|lane| plain(lane) == size)
     }
 
     /// How large an operand is in a lane.
@@ -82,5 +84,27 @@ impl Journal {
             small |= u32::from(rest.abs() < 0.5 * size.abs()) << lane;
         }
         small & on == on
+    }
+}
+
+/// The same of f64: whether a sum is a rounding to a whole number: one of its addends is a number such as 1.5 * 2^52, whose last place
+/// is a half, 1 or 2, and what is added to it is less than a half of it. So CUDA's exp reduces its range. The result
+/// is a whole number, of which the bits say all.
+pub(super) fn rounds_doubles(op: Double, operands: &[Shadow; 3]) -> bool {
+    let [a, b, c] = operands;
+    let rounds = |magic: &Shadow, rest: f64| {
+        let size = magic.x.abs();
+        magic.is_plain()
+            && magic.c == 0.0
+            && [1.0, 1.5]
+                .iter()
+                .any(|&start| (51..=53).any(|power| size == start * 2.0_f64.powi(power)))
+            && rest.abs() < size / 2.0
+    };
+    match op {
+        Double::Add => rounds(b, a.x) || rounds(a, b.x),
+        Double::Sub => rounds(b, a.x),
+        Double::Fma => rounds(c, a.x * b.x),
+        _ => false,
     }
 }

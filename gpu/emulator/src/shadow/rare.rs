@@ -8,6 +8,7 @@ use super::super::lanes::Bits;
 use super::super::registers::Registers;
 use super::bits::Integers;
 use super::journal::Journal;
+use super::magic::rounds_doubles;
 use super::number::{Shadow, Wide, Word};
 use super::registers::Beside;
 use super::table::Function;
@@ -312,7 +313,7 @@ impl Lane<'_> {
             self.journal.double(wide, bits)
         });
         let result = f64::from_bits(self.result);
-        if rounds_on_purpose(op, &operands) {
+        if rounds_doubles(op, &operands) {
             return Left::Wide(Wide::None);
         }
         let exact = Accuracy { correct: false, ..Accuracy::EXACT };
@@ -347,28 +348,6 @@ impl Lane<'_> {
         let kind = (function, accuracy);
         let shadow = self.journal.double_operation(kind, &operands[..count], open, result);
         Left::Wide(shadow.map_or(Wide::None, Wide::Double))
-    }
-}
-
-/// Whether a sum is a rounding to a whole number: one of its addends is a number such as 1.5 * 2^52, whose last place
-/// is a half, 1 or 2, and what is added to it is less than a half of it. So CUDA's exp reduces its range. The result
-/// is a whole number, of which the bits say all.
-fn rounds_on_purpose(op: Double, operands: &[Shadow; 3]) -> bool {
-    let [a, b, c] = operands;
-    let rounds = |magic: &Shadow, rest: f64| {
-        let size = magic.x.abs();
-        magic.is_plain()
-            && magic.c == 0.0
-            && [1.0, 1.5]
-                .iter()
-                .any(|&start| (51..=53).any(|power| size == start * 2.0_f64.powi(power)))
-            && rest.abs() < size / 2.0
-    };
-    match op {
-        Double::Add => rounds(b, a.x) || rounds(a, b.x),
-        Double::Sub => rounds(b, a.x),
-        Double::Fma => rounds(c, a.x * b.x),
-        _ => false,
     }
 }
 

@@ -25,11 +25,8 @@ use splatcheck_judge::workload::{AnyCase, BuiltIn, Case, Workload};
 use splatcheck_workloads::fuzz::{Draws, Plan};
 use splatcheck_workloads::layout::KernelKind;
 use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
-use splatcheck_workloads::splat::generators::OF_PROJECTIONS;
+use splatcheck_workloads::splat::generators::{OF_PROJECTIONS, SLOW};
 use splatcheck_workloads::splat::{Forms, fitted, has_channels};
-
-/// The generator of cases that take seconds to be made smaller. What they try of a rasterization others try too.
-const CROWDS: &str = "crowds";
 
 /// Cases that are drawn where generators are named and no number is.
 const USUAL: u32 = 200;
@@ -163,23 +160,19 @@ impl SubjectArgs {
             let own = |case| workload.fitted(&case, *stage, built_in).unwrap_or(case);
             filed = filed.into_iter().map(own).collect();
         }
-        let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
-        let named = named.collect::<Result<Vec<_>, _>>()?;
-        let drawn = match (self.cases, named.is_empty()) {
+        let drawn = match (self.cases, self.generator.is_empty()) {
             (Some(count), _) => count.get(),
             (None, true) => 0,
             (None, false) => USUAL,
         };
-        let draws = match (wanted.projects, named.is_empty()) {
+        let mut names: Vec<&str> = self.generator.iter().map(String::as_str).collect();
+        if names.is_empty() && wanted.projects {
             // Half of what the generators draw is for sums in warps, of which a projection has none.
-            (true, true) => {
-                let named =
-                    OF_PROJECTIONS.iter().map(|name| find_generator(workload.as_ref(), name));
-                let named = named.collect::<Result<Vec<_>, _>>()?;
-                planned(workload, self.seed, &named)?
-            }
-            (true, false) | (false, _) => planned(workload, self.seed, &named)?,
-        };
+            names.extend(OF_PROJECTIONS);
+        }
+        let named = names.into_iter().map(|name| find_generator(workload.as_ref(), name));
+        let named = named.collect::<Result<Vec<_>, _>>()?;
+        let draws = planned(workload, self.seed, &named)?;
         let channels = self.channels;
         let read = self.case.or(self.corpus);
         let subject =
@@ -218,7 +211,7 @@ fn planned(
     seed: u64,
     named: &[&'static splatcheck_judge::workload::Generator],
 ) -> Result<Draws, CliError> {
-    let plan = Plan::new(workload, seed, named).of_few(&[CROWDS]).aimed(vec![WARP], 1);
+    let plan = Plan::new(workload, seed, named).of_few(SLOW).aimed(vec![WARP], 1);
     plan.map(Draws::Generators).map_err(CliError::of)
 }
 

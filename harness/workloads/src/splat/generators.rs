@@ -173,6 +173,9 @@ pub const ALL: &[Row] = generators! {
 pub const OF_PROJECTIONS: &[&str] =
     &["typical", "beside", "typical", "pairs", "typical", "crowds", "typical", "fields"];
 
+/// The generators whose cases take seconds to be made smaller. What they try of a rasterization others try too.
+pub const SLOW: &[&str] = &["crowds"];
+
 /// The row of that generator.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Row> {
