@@ -6,8 +6,8 @@ use splatcheck_tests::{reproducer, say};
 
 use crate::manifest::kernel;
 
-/// Inputs in bf16 or f16 and outputs in f16: sums that are rounded at every addition, and an image and features that
-/// are stored once.
+/// Inputs in bf16 or f16 and outputs in f16: sums and features that are rounded at every addition, and an image that
+/// is stored once.
 const KERNELS: [(&str, &str, &str); 5] = [
     ("index_add_half", "index_add_half.toml", "initial in f16, values in bf16, sums in f16"),
     ("gsplat_rasterize_half", "gsplat_rasterize_half.toml", "colors in bf16, render_colors in f16"),
@@ -43,13 +43,16 @@ fn arrays_of_16_bits_are_judged_with_what_their_stores_round() {
 fn a_depth_that_the_kernel_does_not_keep_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let text = fs::read_to_string(kernel("index_add_half.toml")).expect("readable");
-    let once = text.replace("\"f16\" }", "\"f16\", depth = 1 }");
-    assert_ne!(once, text, "the key is given");
-    fs::write(here.join("m.toml"), once).expect("written");
-    let program = kernel("index_add_half.ptx");
-    let said = say(here, &["ptx", &program, "--manifest", "m.toml", "--cases", "4"]);
-    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
+    for (name, output) in [("index_add_half", "\"sums\""), ("ngp_grid_half", "\"features\"")] {
+        let text = fs::read_to_string(kernel(&format!("{name}.toml"))).expect("readable");
+        let line = text.lines().find(|line| line.contains(output)).expect("an output");
+        let once = text.replace(line, &line.replace("\"f16\" }", "\"f16\", depth = 1 }"));
+        assert_ne!(once, text, "the key is given");
+        fs::write(here.join("m.toml"), once).expect("written");
+        let program = kernel(&format!("{name}.ptx"));
+        let said = say(here, &["ptx", &program, "--manifest", "m.toml", "--cases", "4"]);
+        assert_eq!(said.code, Some(1), "{name}: {}\n{}", said.out, said.err);
+    }
 }
 
 #[test]

@@ -90,7 +90,9 @@ fn bounded(scene: &Scene<f32>, convention: &Convention) -> (f64, Vec<(String, f6
     let mut times = Vec::new();
     for formulation in Formulation::practised() {
         let transmittance: Vec<B> = match formulation.final_t() {
-            FinalT::Stored => raster.transmittance.iter().map(|&t| B::from_f32(t)).collect(),
+            FinalT::Stored | FinalT::Recomputed => {
+                raster.transmittance.iter().map(|&t| B::from_f32(t)).collect()
+            }
             FinalT::OneMinusAlpha => {
                 raster.render_alphas.iter().map(|&alpha| one_minus_alpha(alpha)).collect()
             }

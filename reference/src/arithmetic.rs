@@ -34,7 +34,7 @@ pub use dual::Dual;
 pub use elementary::{exp, ln};
 pub(crate) use extra::rounded;
 pub use extra::{EvaluationOrders, Extra, ExtraRoundings, NoRoundings, Roundings};
-pub use half::HalfFormat;
+pub use half::{HalfFormat, LaneSum};
 pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 pub use numbers::{Arith, LaneJob, Lanes, Scalar, Tristate, Vectorized};
 #[cfg(test)]

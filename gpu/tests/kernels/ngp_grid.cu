@@ -1,7 +1,8 @@
 // A grid encoding with the parameter list of torch-ngp's kernels: features and gradients lie level by level,
 // [L,N,F], and the kernel computes a level's scale and resolution itself, from S and H. The text is our own.
 // BROKEN: the backward kernel reads the gradients as [N,L,F]. HALF: the table, the features and the gradients of
-// both are of binary16, as torch-ngp has them under autocast; BROKEN then leaves out the last corner.
+// both are of binary16, as torch-ngp has them under autocast, and a feature is rounded after every corner, as its
+// half adds a float; BROKEN then leaves out the last corner.
 
 #ifdef HALF
 #include "half.cuh"
@@ -9,11 +10,14 @@ using Number = Half;
 __device__ inline float read(Number number) { return from_half(number); }
 __device__ inline Number stored(float value) { return to_half(value); }
 __device__ inline void add(Number* place, float value) { add_half(place, value); }
+// A sum in the type of the features.
+__device__ inline float rounded(float value) { return read(stored(value)); }
 #else
 using Number = float;
 __device__ inline float read(Number number) { return number; }
 __device__ inline Number stored(float value) { return value; }
 __device__ inline void add(Number* place, float value) { atomicAdd(place, value); }
+__device__ inline float rounded(float value) { return value; }
 #endif
 
 constexpr unsigned D = 3;
@@ -84,7 +88,7 @@ extern "C" __global__ void kernel_grid(
             float weight = 1.0f;
             for (unsigned j = 0; j < D; j++) weight *= side(cell.fraction[j], corner >> j & 1, interp);
             const Number* row = grid + (offsets[level] + entry(cell, corner, entries)) * F;
-            for (unsigned f = 0; f < F; f++) sums[f] += weight * read(row[f]);
+            for (unsigned f = 0; f < F; f++) sums[f] = rounded(sums[f] + rounded(weight * read(row[f])));
         }
     }
     for (unsigned f = 0; f < F; f++) out[f] = stored(sums[f]);

@@ -130,6 +130,9 @@ pub enum Frequency {
     Often,
     /// One turn in 16 of those that do not steer: its cases take four to ten times as long.
     Seldom,
+    /// Where few cases judge a kernel, the first turns of those that come seldom: its cases have at once what a
+    /// campaign meets in many.
+    First,
 }
 
 /// A case that was drawn and can be made simpler step by step.

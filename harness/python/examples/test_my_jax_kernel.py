@@ -50,10 +50,10 @@ def rasterize_backward(inputs, metadata, lost=-1):
 
 def test_gradients_of_jax():
     # JAX compiles for each shape anew: without corpus=None, as a gate should have it, this takes minutes.
-    splatcheck.check(rasterize_backward, count=10, corpus=None, formulation="slang").raise_for_findings()
+    splatcheck.check(rasterize_backward, count=10, corpus=None, formulation="state,final_t=recomputed").raise_for_findings()
 
 
 @pytest.mark.xfail(raises=AssertionError, strict=True, reason="a Gaussian is left out on purpose")
 def test_a_lost_gaussian():
     kernel = lambda inputs, metadata: rasterize_backward(inputs, metadata, lost=0)  # noqa: E731
-    splatcheck.check(kernel, count=10, corpus=None, formulation="slang").raise_for_findings()
+    splatcheck.check(kernel, count=10, corpus=None, formulation="state,final_t=recomputed").raise_for_findings()

@@ -123,7 +123,7 @@ def rasterize_backward(inputs, metadata, lost=-1):
 
 
 def test_a_rasterizer_by_automatic_differentiation_agrees_and_a_wrong_one_is_found():
-    splatcheck.check(rasterize_backward, count=10, formulation="slang").raise_for_findings()
+    splatcheck.check(rasterize_backward, count=10, formulation="state,final_t=recomputed").raise_for_findings()
     lost = lambda inputs, metadata: rasterize_backward(inputs, metadata, lost=0)
     with pytest.raises(AssertionError, match="disagree: "):
-        splatcheck.check(lost, count=10, formulation="slang").raise_for_findings()
+        splatcheck.check(lost, count=10, formulation="state,final_t=recomputed").raise_for_findings()

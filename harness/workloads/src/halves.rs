@@ -70,15 +70,24 @@ impl Halves {
     }
 
     fn expected_rows(&self, rows: &mut Rows, model: &ArithmeticModel) {
-        let Rows { count, outputs, terms, .. } = rows;
+        let Rows { count, outputs, terms, lane_sums, .. } = rows;
         let mut summations = None;
         for output in outputs {
             let known = self.outputs.iter().find(|(name, _)| *name == output.name);
             let Some(stored) = known.map(|(_, stored)| stored) else { continue };
             let Some(format) = stored.half() else { continue };
             match &mut output.bound {
-                OutputBound::Interval(bounds) => {
+                OutputBound::Interval(bounds)
+                    if lane_sums.is_empty() || stored.depth == Some(1) =>
+                {
                     bounds.iter_mut().for_each(|bound| *bound = format.stored(*bound, model));
+                }
+                OutputBound::Interval(bounds) => {
+                    for (bound, sum) in bounds.iter_mut().zip(lane_sums.iter()) {
+                        let depth = stored.depth.map(|depth| u64::from(depth.saturating_sub(1)));
+                        let additions = depth.unwrap_or(sum.terms);
+                        *bound = format.summed(*bound, sum, additions, model);
+                    }
                 }
                 OutputBound::Sum(elements) => {
                     let width = elements.len().checked_div(*count).unwrap_or(0).max(1);

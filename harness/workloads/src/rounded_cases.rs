@@ -1,4 +1,4 @@
-//! Cases of sums by key and of grids whose inputs are rounded to 16 bits. What goes into the stages of splats is
+//! Cases of sums by key, of grids and of harmonics whose inputs are rounded to 16 bits. What goes into the stages of splats is
 //! rounded where it is made.
 
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use splatcheck_judge::workload::AnyCase;
 
 use crate::floats::rounded_finite;
 use crate::halves::Halves;
+use crate::splat::harmonics;
 use crate::{grid, scatter};
 
 /// The stages and the inputs that their cases hold. What the stages of gates read is computed from a case.
@@ -19,10 +20,16 @@ const INPUTS: [&str; 5] = ["values", "initial", "positions", "table", "v_feature
 /// Whether cases of a stage of another workload than splats are rounded in an input.
 #[must_use]
 pub fn may_be_rounded(stage: Stage, input: &str) -> bool {
-    STAGES.contains(&stage) && INPUTS.contains(&input)
+    STAGES.contains(&stage) && INPUTS.contains(&input) || harmonics::may_be_rounded(stage, input)
 }
 
-/// A case of sums by key or of a grid with its inputs rounded; any other as it is.
+/// Whether the kernels of a stage add an output up in one lane each, so that they may round at each addition.
+#[must_use]
+pub fn is_sum_of_lane(stage: Stage, output: &str) -> bool {
+    stage == GRID_FORWARD && output == "features"
+}
+
+/// A case of sums by key, of a grid or of harmonics with its inputs rounded; any other as it is.
 pub(crate) fn rounded(case: &AnyCase, halves: &Halves) -> AnyCase {
     let round = |name: &str, all: &mut [f32]| {
         if let Some((_, float)) = halves.inputs.iter().find(|(known, _)| *known == name) {
@@ -44,5 +51,5 @@ pub(crate) fn rounded(case: &AnyCase, halves: &Halves) -> AnyCase {
         points.gate.iter_mut().for_each(|gate| round("table", &mut gate.mask));
         return Arc::new(case.with(points));
     }
-    Arc::clone(case)
+    harmonics::rounded(case, &halves.inputs).unwrap_or_else(|| Arc::clone(case))
 }

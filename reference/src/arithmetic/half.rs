@@ -59,6 +59,48 @@ impl HalfFormat {
             None => (value, f64::INFINITY),
         }
     }
+
+    /// A value within a radius that one lane adds up in the format, by at most so many additions that round.
+    ///
+    /// A term w x may round w, the product, or both: by u of it each, or by half a step of subnormals, which x
+    /// multiplies in the case of w. Then the chain of additions loses gamma(additions) of the sum of magnitudes, as
+    /// in [`ElementBound::added_in`].
+    #[must_use]
+    pub fn summed(
+        self,
+        (value, radius): (f64, f64),
+        sum: &LaneSum,
+        additions: u64,
+        model: &ArithmeticModel,
+    ) -> (f64, f64) {
+        if sum.terms == 0 {
+            return (value, radius);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
+        let (chain, count) = (additions as f64 * self.unit, sum.terms as f64);
+        if chain >= 1.0 {
+            return (value, f64::INFINITY);
+        }
+        let unit = self.unit * (2.0 + self.unit);
+        let changed = unit * sum.magnitude + count * self.least(model) * (1.0 + sum.factor);
+        let gamma = chain / (1.0 - chain);
+        // The roundings of these lines: fewer than eight, each 2^-53.
+        let inflate = 1.0 + 8.0 * f64::EPSILON;
+        let radius = (radius + changed + gamma * (sum.magnitude + changed)) * inflate;
+        let largest = (sum.magnitude + changed) * (1.0 + gamma) * inflate + radius;
+        (value, if largest < self.first_infinite { radius } else { f64::INFINITY })
+    }
+}
+
+/// What one lane adds up: a sum of terms w x with weights w.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LaneSum {
+    /// Terms other than 0.
+    pub terms: u64,
+    /// The sum of their magnitudes.
+    pub magnitude: f64,
+    /// The largest magnitude of an x.
+    pub factor: f64,
 }
 
 impl ElementBound {
@@ -226,6 +268,35 @@ mod tests {
             let radius = tolerance(&plain.added_in(format.0, count, how, &Ieee::TABLE));
             let error = (sum - plain.value).abs();
             prop_assert!(error <= radius, "each time: {error:e} is beyond {radius:e}");
+        }
+
+        /// A lane that rounds its weights, its products and its sums to either format, with or without an fma.
+        #[test]
+        fn sums_of_a_lane_stay_within_their_bound(
+            terms in prop::collection::vec(((0f32..1.0, -30i32..0), (-1f32..1.0, -26i32..9)), 1..16),
+            which in 0..2_usize,
+            fused in any::<bool>(),
+        ) {
+            let terms: Vec<(f64, f64)> = terms
+                .into_iter()
+                .map(|((w, e), (x, f))| (f64::from(w * 2f32.powi(e)), f64::from(x * 2f32.powi(f))))
+                .collect();
+            let round = |x: f64| nearest(FORMATS[which], x);
+            let sum = terms.iter().fold(0.0, |sum, &(w, x)| {
+                let product = round(w) * x;
+                round(sum + if fused { product } else { round(product) })
+            });
+            let of = LaneSum {
+                terms: terms.len() as u64,
+                magnitude: terms.iter().map(|(w, x)| (w * x).abs()).sum(),
+                factor: terms.iter().fold(0.0, |most, (_, x)| x.abs().max(most)),
+            };
+            let exact: f64 = terms.iter().map(|(w, x)| w * x).sum();
+            let (value, radius) = FORMATS[which].0.summed((exact, 0.0), &of, of.terms, &Ieee::TABLE);
+            let error = (sum - value).abs();
+            prop_assert!(error <= radius, "{error:e} is beyond {radius:e}");
+            let once = FORMATS[which].0.summed((exact, 0.0), &of, 0, &Ieee::TABLE).1;
+            prop_assert!(once <= radius, "{once:e} without a rounding sum, {radius:e} with {}", of.terms);
         }
 
         /// Any number that is stored lies within the interval.

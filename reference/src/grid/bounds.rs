@@ -25,7 +25,7 @@ use super::stages::{
     Input, PART, by_level, check_gradients, check_table, corner_rows, points, with_size,
 };
 use super::table::{Grid, Level, MOST_FEATURES};
-use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, Model, Scalar, Tristate};
+use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, LaneSum, Model, Scalar, Tristate};
 pub use possible::Undecided;
 use possible::{Seen, see};
 use rayon::prelude::*;
@@ -38,6 +38,8 @@ use sum::{Otherwise, Sum};
 pub struct Bounds<M> {
     /// The numbers, shaped as the stage's.
     pub elements: Vec<Bounded<M>>,
+    /// Of features: the sum of weighted entries that each number is.
+    pub sums: Vec<LaneSum>,
     /// Comparisons that were followed more than one way.
     pub undecided: Undecided,
 }
@@ -107,9 +109,11 @@ fn in_parts<M: Model>(
     let starts: Vec<_> = (0..positions.len()).step_by(step).collect();
     let end = |start: usize| positions.len().min(start + step);
     let parts: Vec<_> = starts.into_par_iter().map(|start| part(start..end(start))).collect();
-    let mut all = Bounds { elements: Vec::new(), undecided: Undecided::default() };
+    let mut all =
+        Bounds { elements: Vec::new(), sums: Vec::new(), undecided: Undecided::default() };
     for part in parts {
         all.elements.extend(part.elements);
+        all.sums.extend(part.sums);
         all.undecided.add(&part.undecided);
     }
     all
@@ -122,11 +126,13 @@ fn forward_part<M: Model, const D: usize>(
 ) -> Bounds<M> {
     let (encoding, width) = (grid.encoding(), grid.features());
     let mut undecided = Undecided::default();
-    let mut elements = Vec::with_capacity(positions.len() * grid.levels().len() * width);
+    let count = positions.len() * grid.levels().len() * width;
+    let (mut elements, mut of_lanes) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for &position in positions {
         for level in grid.levels() {
             let Some(seen) = see::<M, D>(position, level, encoding, &mut undecided) else {
                 elements.extend(std::iter::repeat_n(Bounded::default(), width));
+                of_lanes.extend(std::iter::repeat_n(LaneSum::default(), width));
                 continue;
             };
             let sums = seen.joined::<MOST_FEATURES>(|cell| {
@@ -143,9 +149,10 @@ fn forward_part<M: Model, const D: usize>(
                 sums
             });
             elements.extend(sums[..width].iter().map(|sum| sum.total::<M>()));
+            of_lanes.extend(sums[..width].iter().map(Sum::of_lane));
         }
     }
-    Bounds { elements, undecided }
+    Bounds { elements, sums: of_lanes, undecided }
 }
 
 /// Bounds of the positions' gradients, `[N,d]`: see [`super::backward_input`]. The features' may be bounded
@@ -193,7 +200,7 @@ fn input_part<M: Model, const D: usize>(
             sums.map(|sum| sum.total_of_slopes::<M>(levels.len() as u64)),
         ));
     }
-    Bounds { elements, undecided }
+    Bounds { elements, sums: Vec::new(), undecided }
 }
 
 /// What a level adds to the gradient of a point in a cell.

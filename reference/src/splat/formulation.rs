@@ -48,6 +48,9 @@ pub enum FinalT {
     Stored,
     /// It is 1 minus the rendered opacity, rounded: see [`super::formulated::one_minus_alpha`].
     OneMinusAlpha,
+    /// The walk begins in front with a transmittance of 1, as automatic differentiation of the blending loop does, and
+    /// what was stored is not read: its bounds hold what the walk forward may come to.
+    Recomputed,
 }
 
 /// How something is divided by `1 - alpha`.
@@ -142,8 +145,10 @@ impl WalkOrder {
 }
 
 impl FinalT {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::Stored, Self::OneMinusAlpha];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Stored, Self::OneMinusAlpha, Self::Recomputed];
+    /// Those that are read.
+    pub const READ: [Self; 2] = [Self::Stored, Self::OneMinusAlpha];
 
     /// The name in files, reports and on the command line.
     #[must_use]
@@ -151,6 +156,7 @@ impl FinalT {
         match self {
             Self::Stored => "stored",
             Self::OneMinusAlpha => "one-minus-alpha",
+            Self::Recomputed => "recomputed",
         }
     }
 }
@@ -282,24 +288,27 @@ impl Formulation {
         Ok(Self { divide, floor, ..Self::of(remainder, final_t) })
     }
 
-    /// Every expression that exists, its terms f32 and without extra roundings.
+    /// Every expression that exists, its terms f32 and without extra roundings; with a transmittance that is
+    /// recomputed, those that walk back and divide as is usual.
     pub fn all() -> impl Iterator<Item = Self> {
-        Remainder::ALL.into_iter().flat_map(|remainder| {
-            FinalT::ALL.into_iter().flat_map(move |final_t| {
+        let read = Remainder::ALL.into_iter().flat_map(|remainder| {
+            FinalT::READ.into_iter().flat_map(move |final_t| {
                 Divide::ALL.into_iter().flat_map(move |divide| {
                     let usual = Self::of(remainder, final_t);
                     Floor::ALL.map(|floor| Self { divide, floor, ..usual })
                 })
             })
-        })
+        });
+        let back = Remainder::ALL.into_iter().filter(|one| one.walk() == WalkOrder::Back);
+        read.chain(back.map(|remainder| Self::of(remainder, FinalT::Recomputed)))
     }
 
-    /// Those that kernels are known to use: one for each remainder and origin of the final
-    /// transmittance, each divided by as is usual for it.
+    /// Those that kernels are known to use: one for each remainder and final transmittance that is read, each divided
+    /// by as is usual for it.
     pub fn practised() -> impl Iterator<Item = Self> {
         Remainder::ALL
             .into_iter()
-            .flat_map(|remainder| FinalT::ALL.map(|final_t| Self::of(remainder, final_t)))
+            .flat_map(|remainder| FinalT::READ.map(|final_t| Self::of(remainder, final_t)))
     }
 
     /// How it knows what lies behind.

@@ -4,7 +4,7 @@ use super::by_lane::ByLane;
 use super::tolerance::Summation;
 use crate::verdict::{Difference, Tally};
 use splatcheck_gpu::{Data, Dtype, Setting, Tensor, TensorError, Tensors};
-use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
+use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound, LaneSum};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -74,6 +74,8 @@ pub struct Rows {
     pub terms: Option<Terms>,
     /// Which rows a kernel may leave out.
     pub presence: Option<RowPresence>,
+    /// Of the elements of an only output that are sums by one lane each: what it adds up. Else empty.
+    pub lane_sums: Vec<LaneSum>,
     /// Of every row, or of none: whether an element of it may have no finite bound, because roundings decide
     /// if what it is made of is there at all, or because it is left out and may hold anything. The
     /// presence's undecided rows are such.
@@ -266,7 +268,14 @@ impl Rows {
     /// Outputs that are no sums, compared element by element.
     #[must_use]
     pub fn single(output: Output) -> Self {
-        Self { count: 1, outputs: vec![output], terms: None, presence: None, open: Vec::new() }
+        Self {
+            count: 1,
+            outputs: vec![output],
+            terms: None,
+            presence: None,
+            lane_sums: Vec::new(),
+            open: Vec::new(),
+        }
     }
 
     /// Drops the outputs of these names. Where the kernel's decision on a row is among them, nothing is

@@ -11,7 +11,7 @@ use splatcheck_reference::splat::Formulation;
 use splatcheck_workloads::floats::{self, Stored};
 use splatcheck_workloads::layout::written::At;
 use splatcheck_workloads::layout::{Array, Field, KernelKind, Tensor};
-use splatcheck_workloads::rounded_cases::may_be_rounded;
+use splatcheck_workloads::rounded_cases::{is_sum_of_lane, may_be_rounded};
 use splatcheck_workloads::splat::stage::RoundedInputs;
 
 impl Check<'_> {
@@ -29,7 +29,9 @@ impl Check<'_> {
         if float != FloatType::F32 {
             self.has_halves(written, array, &at.key("dtype"))?;
         }
-        let is_sum = float != FloatType::F32 && array.tensors().any(|tensor| self.is_sum(tensor));
+        let stage = self.kind.stage(Formulation::STANDARD);
+        let adds = |tensor: Tensor| self.is_sum(tensor) || is_sum_of_lane(stage, tensor.name());
+        let is_sum = float != FloatType::F32 && array.tensors().any(adds);
         match written.depth {
             Some(_) if !is_sum => {
                 let advice =
@@ -62,9 +64,7 @@ impl Check<'_> {
                 | KernelKind::ProjectOnImage
                 | KernelKind::ProjectOnImageBackward,
             ) => {
-                return refused(
-                    "projections are judged in f32 alone: let a launch before convert it",
-                );
+                return refused("projections are judged in f32 alone");
             }
         }
         if array.dtype() != Dtype::F32 {
@@ -100,7 +100,9 @@ impl Check<'_> {
         };
         match tensors.all(may_be) {
             true => Ok(()),
-            false => refused("cases are not rounded in it: let a launch before convert it"),
+            false => {
+                refused("its cases are not rounded: gradcheck judges kernels with such inputs")
+            }
         }
     }
 
@@ -117,7 +119,7 @@ impl Check<'_> {
         let twice = inputs.windows(2).find(|pair| pair[0].0 == pair[1].0);
         let Some([(name, one), (_, other)]) = twice else { return Ok(()) };
         let value = format!("{} and {}", floats::word(*one), floats::word(*other));
-        let advice = "a case is rounded to one of them: let a launch before convert it";
+        let advice = "a case is rounded to one of them: let a launch convert the rounded numbers to the other";
         Err(Problem::new(format!("dtype of {name}"), value, advice))
     }
 }

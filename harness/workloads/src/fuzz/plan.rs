@@ -148,12 +148,16 @@ impl Plan {
     }
 
     /// As few cases judge a kernel of a user: large ones, of several cameras and of many Gaussians, come more often,
-    /// without those of some generators.
+    /// those first that have much at once, without those of some generators.
     #[must_use]
     pub fn of_few(mut self, without: &[&str]) -> Self {
         if let Order::All { seldom, large, .. } = &mut self.order {
             *large = LARGE_OF_FEW;
-            seldom.retain(|generator| !without.contains(&generator.name));
+            let mut all = self.workload.generators();
+            all.retain(|generator| generator.turns == Frequency::First);
+            all.append(seldom);
+            all.retain(|generator| !without.contains(&generator.name));
+            *seldom = all;
         }
         self
     }
@@ -198,7 +202,8 @@ impl Plan {
     /// The generators that this plan does not use.
     pub fn unused(&self) -> impl Iterator<Item = &'static Generator> + '_ {
         let used = self.order.used();
-        let all = self.workload.generators().into_iter();
+        // What those for few cases have, a campaign's others have too.
+        let all = self.workload.generators().into_iter().filter(|g| g.turns != Frequency::First);
         all.filter(move |generator| used.iter().all(|u| u.name != generator.name))
     }
 
@@ -340,7 +345,7 @@ mod tests {
         promised.retain(|generator| generator.promise != Promise::Nothing);
         // One in 16 of the other half is for those that have their turns seldom.
         let seldom = promised.iter().filter(|row| row.turns == Frequency::Seldom).count() as u64;
-        for generator in promised {
+        for generator in promised.into_iter().filter(|row| row.turns != Frequency::First) {
             let least = if generator.turns == Frequency::Seldom { 4096 / 16 / seldom } else { 200 };
             assert!(turns[generator.name] >= least, "{} has no turn", generator.name);
         }
@@ -364,9 +369,11 @@ mod tests {
         assert_eq!(turns.iter().filter(|(g, _)| g.name == "typical").count(), 1, "one in 16");
         assert_eq!(turns[16].1, 15, "turns of the others are counted without it");
         let few = Plan::new(splat("inria"), 1, &[]).of_few(&["crowds"]);
-        let large = (0..64).filter(|&index| few.generator(index).0.turns == Frequency::Seldom);
+        let large =
+            (0..64).step_by(2).filter(|&index| few.generator(index).0.turns != Frequency::Often);
         assert_eq!(large.count(), 8, "one in 4 of the half that does not steer");
         assert!((0..256).all(|index| few.generator(index).0.name != "crowds"), "left out");
+        assert_eq!(few.generator(6).0.name, "large", "the first of the large ones");
     }
 
     #[test]

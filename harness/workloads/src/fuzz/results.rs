@@ -131,10 +131,16 @@ impl Results {
     /// be read there is none: it would be taken for the whole.
     pub fn write(&self, folder: &Path, shown: &Path) -> Result<(), InputError> {
         write_file(&folder.join(REPORT), self.text(shown, Detail::Rows).as_bytes())?;
-        if self.absent.is_empty() {
+        if self.is_whole() {
             write_file(&folder.join(RESULT), Record::new(self).json().as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Whether the cases of every part are in it.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.absent.is_empty()
     }
 
     /// Reads the result file of `folder` and the cases of its findings.

@@ -137,9 +137,12 @@ fn arrays<'a>(
 
 /// An expectation of features that lie in another order.
 fn written_as(mut expectation: Expectation, sides: &[usize], order: &[usize]) -> Expectation {
-    for output in expectation.rows.iter_mut().flat_map(|rows| &mut rows.outputs) {
-        let OutputBound::Interval(bounds) = &mut output.bound else { continue };
-        *bounds = read_from(bounds, sides, order);
+    for rows in &mut expectation.rows {
+        rows.lane_sums = read_from(&rows.lane_sums, sides, order);
+        for output in &mut rows.outputs {
+            let OutputBound::Interval(bounds) = &mut output.bound else { continue };
+            *bounds = read_from(bounds, sides, order);
+        }
     }
     expectation
 }

@@ -22,7 +22,8 @@ pub(super) fn forward<M: Model>(case: &Points) -> Expectation {
     let Points { grid, positions, table, .. } = case;
     let bounds = bounds::forward::<M>(grid, positions, table);
     let shape = vec![case.points(), grid.levels().len(), grid.features()];
-    let rows = vec![intervals("features", shape, &bounds.elements)];
+    let features = intervals("features", shape, &bounds.elements);
+    let rows = vec![Rows { lane_sums: bounds.sums, ..features }];
     Expectation { model: M::TABLE, undecided: open(&bounds.undecided), rows }
 }
 
@@ -50,6 +51,7 @@ pub(super) fn backward<M: Model>(case: &Points) -> Expectation {
         outputs: vec![output],
         terms: Some(Terms::ByLane(lanes::<M>(case))),
         presence: None,
+        lane_sums: Vec::new(),
         open: Vec::new(),
     };
     Expectation { model: M::TABLE, undecided: open(&bounds.undecided), rows: vec![rows] }

@@ -127,6 +127,7 @@ fn expectation<M: Model>(numbers: &Numbers) -> Expectation {
             before: numbers.initial.clone(),
         })),
         presence: None,
+        lane_sums: Vec::new(),
         open: Vec::new(),
     };
     Expectation { model: M::TABLE, undecided: 0, rows: vec![rows] }

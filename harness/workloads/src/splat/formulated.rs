@@ -59,7 +59,7 @@ pub enum FormulationUse {
 pub fn stage_of(formulation: Formulation) -> Stage {
     match (formulation.walk(), formulation.final_t(), formulation.divide()) {
         (WalkOrder::Back, _, _) => RASTERIZE_BACKWARD,
-        (WalkOrder::Front, FinalT::Stored, _) => RASTERIZE_BACKWARD_REPLAY,
+        (WalkOrder::Front, FinalT::Stored | FinalT::Recomputed, _) => RASTERIZE_BACKWARD_REPLAY,
         (WalkOrder::Front, FinalT::OneMinusAlpha, Divide::Reciprocal) => RASTERIZE_BACKWARD_IMAGE,
         (WalkOrder::Front, FinalT::OneMinusAlpha, Divide::Direct) => {
             RASTERIZE_BACKWARD_IMAGE_DIRECT

@@ -150,6 +150,8 @@ pub const ALL: &[Row] = generators! {
         "one field of the convention away from its profile, and planes at the depth of a Gaussian";
     "sizes" [ChannelCount, BatchBorder, MissingBarrier] Every Seldom |d| Some(sizes::sizes(d)),
         "tiles, lists, Gaussians and cameras on both sides of powers of two up to 2^16";
+    "large" [BatchBorder, ReductionMissing] Every First |d| Some(sizes::large(d)),
+        "an image of 612 tiles, a list of 1041 and 2065 Gaussians at once";
     "wide" [BatchBorder] Every Seldom |d| Some(wide::wide(d)),
         "numbers of pixels, Gaussians and places in lists that 8 or 16 bits do not hold";
     "crowds" [ReductionMissing, BatchBorder, CameraSums] Every Seldom |d| Some(typical::crowds(d)),
@@ -171,7 +173,7 @@ pub const ALL: &[Row] = generators! {
 /// The generators in whose turns a projection of a user is judged: random scenes, among them the edges of culling,
 /// several cameras, fields of the convention, and more pairs of a camera and a Gaussian than a block has threads.
 pub const OF_PROJECTIONS: &[&str] =
-    &["typical", "beside", "typical", "pairs", "typical", "crowds", "typical", "fields"];
+    &["typical", "beside", "large", "pairs", "typical", "crowds", "typical", "fields"];
 
 /// The generators whose cases take seconds to be made smaller. What they try of a rasterization others try too.
 pub const SLOW: &[&str] = &["crowds"];

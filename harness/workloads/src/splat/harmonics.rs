@@ -6,10 +6,11 @@
 
 use super::case::{Case, splat_case};
 use super::minimize::reduce;
+use crate::floats::rounded_finite;
 use crate::layout::axes::read_as;
-use splatcheck_emulator::mix;
+use splatcheck_emulator::{FloatType, mix};
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_gpu::stages::splat::{SPHERICAL_HARMONICS, SPHERICAL_HARMONICS_BACKWARD};
+use splatcheck_gpu::stages::splat::{RASTERIZE, SPHERICAL_HARMONICS, SPHERICAL_HARMONICS_BACKWARD};
 use splatcheck_gpu::{Data, Stage, TensorError, Tensors};
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::diagnosis::Hypothesis;
@@ -60,8 +61,11 @@ pub(super) fn fitted(case: &AnyCase, built_in: &BuiltIn) -> Option<AnyCase> {
             *coefficients = wanted.min(found);
         }
     }
-    let fitted: AnyCase =
-        Arc::new(OfHarmonics { case: Arc::new(case), built_in: built_in.clone() });
+    let fitted: AnyCase = Arc::new(OfHarmonics {
+        case: Arc::new(case),
+        built_in: built_in.clone(),
+        halves: Vec::new(),
+    });
     is_for(&fitted, built_in).then_some(fitted)
 }
 
@@ -74,10 +78,26 @@ pub fn as_noted(case: AnyCase, stage: Option<Stage>) -> AnyCase {
     }
 }
 
+/// Whether the stages of harmonics may be given this input in 16 bits.
+pub(crate) fn may_be_rounded(stage: Stage, input: &str) -> bool {
+    is_of_harmonics(stage) && ["dirs", "coeffs", "v_colors"].contains(&input)
+}
+
+/// A case whose only jobs are of harmonics, with these inputs rounded; `None` of any other.
+pub(crate) fn rounded(case: &AnyCase, halves: &[(&'static str, FloatType)]) -> Option<AnyCase> {
+    if case.views_of(SPHERICAL_HARMONICS) == 0 || case.views_of(RASTERIZE) > 0 {
+        return None;
+    }
+    let (case, built_in, halves) = (splat_case(case)?, BuiltIn::default(), halves.to_vec());
+    Some(Arc::new(OfHarmonics { case: Arc::new(case.clone()), built_in, halves }))
+}
+
 #[derive(Clone, Debug)]
 struct OfHarmonics {
     case: Arc<Case>,
     built_in: BuiltIn,
+    /// Inputs that a kernel has in 16 bits.
+    halves: Vec<(&'static str, FloatType)>,
 }
 
 /// What a stage of harmonics is given.
@@ -92,7 +112,8 @@ struct Harmonics {
 
 impl Harmonics {
     /// As a camera of a case sees it.
-    fn of(case: &Case, view: usize) -> Option<Self> {
+    fn of(of: &OfHarmonics, view: usize) -> Option<Self> {
+        let case = &of.case;
         let gaussians = &case.scene.gaussians;
         let Colors::Harmonics { coefficients: count, values } = &gaussians.colors else {
             return None;
@@ -104,12 +125,22 @@ impl Harmonics {
         let v = |id: u64| {
             std::array::from_fn(|channel| unit((id * 3 + channel as u64) << 8 | view as u64))
         };
-        Some(Self {
+        let mut all = Self {
             directions: gaussians.means.iter().map(offset).collect(),
             coefficients: values.clone(),
             v_colors: (0..gaussians.len() as u64).map(v).collect(),
             count: *count,
-        })
+        };
+        for &(name, float) in &of.halves {
+            let numbers = match name {
+                "dirs" => all.directions.as_flattened_mut(),
+                "coeffs" => &mut all.coefficients,
+                "v_colors" => all.v_colors.as_flattened_mut(),
+                _ => continue,
+            };
+            numbers.iter_mut().for_each(|x| *x = rounded_finite(float, *x));
+        }
+        Some(all)
     }
 
     fn tensors(&self, stage: Stage) -> Result<Tensors, TensorError> {
@@ -150,7 +181,7 @@ impl splatcheck_judge::workload::Case for OfHarmonics {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        let Some(given) = Harmonics::of(&self.case, view) else { return Ok(Vec::new()) };
+        let Some(given) = Harmonics::of(self, view) else { return Ok(Vec::new()) };
         let failed = |problem: String| CaseError { case: self.case.name.clone(), problem };
         let job = |stage: Stage| {
             let inputs = given.tensors(stage).map_err(|error| failed(error.to_string()))?;
@@ -181,12 +212,12 @@ impl splatcheck_judge::workload::Case for OfHarmonics {
 
     fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
         let case = Arc::new(Case { name, id, ..self.case.as_ref().clone() });
-        Arc::new(Self { case, built_in: self.built_in.clone() })
+        Arc::new(Self { case, ..self.clone() })
     }
 
     fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
         let with = |case: &Case| -> AnyCase {
-            Arc::new(Self { case: Arc::new(case.clone()), built_in: self.built_in.clone() })
+            Arc::new(Self { case: Arc::new(case.clone()), ..Self::clone(&self) })
         };
         let fails = &mut |case: &Case| {
             let case = with(case);

@@ -43,7 +43,7 @@ impl Gated<'_, f32> {
         let elements = gated(&gates.elements, &features.elements);
         let mut undecided = features.undecided;
         undecided.add(&gates.undecided);
-        Bounds { elements, undecided }
+        Bounds { elements, sums: Vec::new(), undecided }
     }
 
     /// Bounds of [`Gated::gradients`].

@@ -2,7 +2,7 @@
 
 use super::super::cell::{Cell, corners_of_cell};
 use super::super::encoding::Encoding;
-use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, Model, Scalar};
+use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, LaneSum, Model, Scalar};
 
 /// A sum of numbers in any order, by one lane.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,6 +88,12 @@ impl Sum {
         along_axes: Otherwise::NONE,
         subtracted: Otherwise::NONE,
     };
+
+    /// Of weighted entries: what a lane adds up.
+    pub(super) fn of_lane(&self) -> LaneSum {
+        let magnitude = self.element.magnitude;
+        LaneSum { terms: self.terms, magnitude, factor: self.along_axes.magnitude }
+    }
 
     pub(super) fn add<M: Model>(&mut self, term: Bounded<M>) {
         self.terms += u64::from(term.magnitude() != 0.0);

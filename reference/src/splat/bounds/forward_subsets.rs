@@ -152,7 +152,7 @@ impl<M: Model> Stored<M> {
     fn may_be(self, t: Bounded<M>) -> bool {
         let one = Bounded::from_f64(1.0);
         let found = match self.as_what {
-            FinalT::Stored => t,
+            FinalT::Stored | FinalT::Recomputed => t,
             FinalT::OneMinusAlpha => one - (one - t),
         };
         let ([low, high], [least, most]) = (found.ends(), self.t.ends());

@@ -66,7 +66,7 @@ impl Case {
     /// The final transmittance as the formulation has it.
     fn t_final(&self, formulation: Formulation, pixel: usize) -> f32 {
         match formulation.final_t() {
-            FinalT::Stored => self.raster.transmittance[pixel],
+            FinalT::Stored | FinalT::Recomputed => self.raster.transmittance[pixel],
             FinalT::OneMinusAlpha => 1.0 - self.raster.render_alphas[pixel],
         }
     }

@@ -135,7 +135,7 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
         };
         let pixels = loss.v_render_alphas.len();
         let final_transmittance = match formulation.final_t() {
-            FinalT::Stored => "render_transmittance",
+            FinalT::Stored | FinalT::Recomputed => "render_transmittance",
             FinalT::OneMinusAlpha => "render_alphas",
         };
         reads(final_transmittance, loss.transmittance.len(), pixels)?;

@@ -59,7 +59,8 @@ impl Written {
             }
             "final_t" => {
                 let known = by_name(FinalT::ALL, FinalT::name, value);
-                let known = known.ok_or_else(|| wrong("final_t", "stored or one-minus-alpha"))?;
+                let known = known
+                    .ok_or_else(|| wrong("final_t", "stored, one-minus-alpha or recomputed"))?;
                 fill(&mut self.final_t, "final_t", known)
             }
             "divide" => {

@@ -38,7 +38,7 @@ fn in_f64(
     let view = projected.view(scene, 0, convention);
     let raster = rasterize::<f64>(&view);
     let transmittance: Vec<f64> = match formulation.final_t() {
-        FinalT::Stored => raster.transmittance.clone(),
+        FinalT::Stored | FinalT::Recomputed => raster.transmittance.clone(),
         FinalT::OneMinusAlpha => raster.render_alphas.iter().map(|alpha| 1.0 - alpha).collect(),
     };
     let slices = scene.camera_slices(0);
@@ -59,7 +59,7 @@ fn radii(scene: &Scene<f64>, convention: &Convention, formulation: Formulation) 
     let image = bounds::forward(&view);
     let one = B::from_f64(1.0);
     let transmittance: Vec<B> = match formulation.final_t() {
-        FinalT::Stored => image.transmittance.clone(),
+        FinalT::Stored | FinalT::Recomputed => image.transmittance.clone(),
         FinalT::OneMinusAlpha => image.render_alphas.iter().map(|&alpha| one - alpha).collect(),
     };
     let slices = scene.camera_slices(0);
@@ -166,7 +166,7 @@ impl<M: Model> Inputs<Perturbed<M>> {
         formulation: Formulation,
         lifted: &Lifted<'_, Perturbed<M>>,
     ) -> SplatGradients<Perturbed<M>> {
-        if formulation.final_t() == FinalT::Stored {
+        if formulation.final_t() != FinalT::OneMinusAlpha {
             return rasterize_as(&lifted.view(), &self.of(formulation, lifted));
         }
         let one = Perturbed::from_f32(1.0);

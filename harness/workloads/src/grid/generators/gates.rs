@@ -22,6 +22,26 @@ const CELLS: [fn(usize, &mut CaseRng) -> f32; 3] = [
     |_, rng| 0.375 + 0.375 * rng.value(),
 ];
 
+/// Scale, vertices of an axis and entries of the levels, of which a case has the first.
+const LEVELS: [(f32, u32, u32); 16] = [
+    (7.5, 9, 81),
+    (11.3, 13, 61),
+    (5.25, 7, 49),
+    (6.25, 8, 37),
+    (8.25, 10, 64),
+    (9.25, 11, 61),
+    (10.25, 12, 53),
+    (12.25, 14, 32),
+    (13.25, 15, 81),
+    (14.25, 16, 61),
+    (15.25, 17, 49),
+    (16.25, 18, 37),
+    (17.25, 19, 64),
+    (18.25, 20, 61),
+    (19.25, 21, 53),
+    (20.25, 22, 32),
+];
+
 /// Kinds of cases between the vertices of a mask.
 const BETWEEN: u64 = 5 * (NUMBERS.len() * CELLS.len()) as u64;
 
@@ -51,7 +71,8 @@ pub(super) fn plan(turn: u64, _lane_width: u32, rng: &mut CaseRng) -> Plan {
     }
     // As many entries as 5^d vertices ask for, where these are few.
     let mask = (4.0, 5, at(&[5, 25, 125, 256], d as u64 - 1));
-    let plan = Plan::new(encoding, [d, features], &[(7.5, 9, 81), (11.3, 13, 61)], positions);
+    let levels = &LEVELS[..at(&[2, 1, 3, 16], turn / 5)];
+    let plan = Plan::new(encoding, [d, features], levels, positions);
     Plan { entry: at(&NUMBERS, turn), mask: Some(mask), ..plan }
 }
 

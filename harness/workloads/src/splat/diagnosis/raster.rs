@@ -326,7 +326,7 @@ fn of_final_transmittance(
     run: FailedRun,
 ) -> Hypothesis<'_> {
     let words = match formulation.final_t() {
-        FinalT::Stored => {
+        FinalT::Stored | FinalT::Recomputed => {
             "1 - T is taken for T: render_transmittance holds transmittances, and the kernel expects \
              rendered opacities (a formulation with final_t = one-minus-alpha, as gsplat's)"
         }

@@ -64,7 +64,14 @@ fn forward<M: Model>(stage: &ProjectStage) -> Expectation {
     Expectation {
         model: M::TABLE,
         undecided: cameras.iter().map(|camera| camera.undecided.total()).sum(),
-        rows: vec![Rows { count, outputs, terms: None, presence, open: Vec::new() }],
+        rows: vec![Rows {
+            count,
+            outputs,
+            terms: None,
+            presence,
+            lane_sums: Vec::new(),
+            open: Vec::new(),
+        }],
     }
 }
 
@@ -139,7 +146,14 @@ fn own_gradients(color: Vec<usize>, bounds: &ProjectionGradientBounds, gaussians
     outputs.push(output("v_colors", color.iter().product(), color));
     let terms = (0..gaussians).map(|g| bounds.cameras_of(g)).collect();
     let open = (0..gaussians).map(|g| bounds.is_open(g)).collect();
-    Rows { count: gaussians, outputs, terms: Some(Terms::InAnyOrder(terms)), presence: None, open }
+    Rows {
+        count: gaussians,
+        outputs,
+        terms: Some(Terms::InAnyOrder(terms)),
+        presence: None,
+        lane_sums: Vec::new(),
+        open,
+    }
 }
 
 /// The cameras' gradients: sums over the Gaussians that each sees, workgroup by workgroup.
@@ -167,5 +181,12 @@ fn viewmats(bounds: &ProjectionGradientBounds, gaussians: usize) -> Rows {
         bound: OutputBound::Sum(elements),
     };
     let terms = Some(Terms::ByWorkgroup { offsets, counts });
-    Rows { count: cameras, outputs: vec![output], terms, presence: None, open }
+    Rows {
+        count: cameras,
+        outputs: vec![output],
+        terms,
+        presence: None,
+        lane_sums: Vec::new(),
+        open,
+    }
 }

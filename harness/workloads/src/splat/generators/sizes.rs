@@ -97,17 +97,28 @@ pub(super) fn sizes(draw: Draw) -> BoxedStrategy<Case> {
     let turn = usize::try_from(draw.turn % all).unwrap_or(0);
     let kind =
         CHEAP_KINDS.get(turn).copied().unwrap_or_else(|| DEAR_KINDS[turn - CHEAP_KINDS.len()]);
+    // Kernels for 3 channels are compiled apart from those for any other number. `block` adds up
+    // four values at a time: of the 6 + 7 one is left over.
+    drawn(draw, kind, [3, 4, 3, 7][turn % 4])
+}
+
+/// A case of these sizes.
+fn drawn(draw: Draw, kind: Kind, channels: usize) -> BoxedStrategy<Case> {
     // Where the few Gaussians are that are beyond the first tile, as a share of the longer side.
     let places = prop::collection::vec(0.0f32..1.0, 3);
     (places, random_loss(), any::<u64>())
         .prop_map(move |(places, loss, seed)| {
-            // Kernels for 3 channels are compiled apart from those for any other number. `block` adds up
-            // four values at a time: of the 6 + 7 one is left over.
-            let channels = [3, 4, 3, 7][turn % 4];
             let sheet = Sheet { loss, channels, colors: (seed, 1.0), ..kind.sheet(&places) };
             Sheet { convention: |_| (), ..sheet }.into_case(draw.profile)
         })
         .boxed()
+}
+
+/// An image of many tiles, a long list and many Gaussians at once: what a kernel leaves out beyond the first 16 tiles,
+/// 256 pixels of a side, 1,024 of a list or 2,048 Gaussians.
+pub(super) fn large(draw: Draw) -> BoxedStrategy<Case> {
+    let image = if draw.turn.is_multiple_of(2) { [529, 273] } else { [273, 529] };
+    drawn(draw, shape(image, 1041, 2065), 3)
 }
 
 impl Kind {

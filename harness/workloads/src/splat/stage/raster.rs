@@ -161,7 +161,7 @@ impl RasterStage {
             all.array(name, shape, Data::F32(values.to_vec()))
         };
         match formulation.final_t() {
-            FinalT::Stored => {}
+            FinalT::Stored | FinalT::Recomputed => {}
             FinalT::OneMinusAlpha if judged.reads("render_alphas") => {
                 add("render_alphas", &[height, width], &self.render_alphas())?;
             }
@@ -237,13 +237,15 @@ impl RasterStage {
     /// The stage `judged` in its formulation, in the oracle's f32 instance.
     #[must_use]
     pub fn mirror_backward(&self, judged: Judged) -> SplatGradients<f32> {
-        self.backward(judged, |alpha| 1.0 - alpha, rasterize_as)
+        let own = || self.final_transmittance(judged.1, |alpha| 1.0 - alpha);
+        self.backward(judged, own, rasterize_as)
     }
 
     /// The stage in the oracle's f64 instance: what kernels get the same inputs for.
     #[must_use]
     pub fn oracle_backward(&self) -> SplatGradients<f64> {
-        self.backward(STANDARD, |alpha| 1.0 - f64::from(alpha), rasterize_as)
+        let own = || self.final_transmittance(STANDARD.1, |alpha| 1.0 - f64::from(alpha));
+        self.backward(STANDARD, own, rasterize_as)
     }
 
     /// The final transmittances as the formulation has them; `of_alpha` makes one of an opacity.
@@ -253,7 +255,7 @@ impl RasterStage {
         of_alpha: impl Fn(f32) -> S,
     ) -> Vec<S> {
         match formulation.final_t() {
-            FinalT::Stored => convert(&self.inputs.render_transmittance),
+            FinalT::Stored | FinalT::Recomputed => convert(&self.inputs.render_transmittance),
             FinalT::OneMinusAlpha => self.render_alphas().into_iter().map(of_alpha).collect(),
         }
     }
@@ -289,20 +291,38 @@ impl RasterStage {
         judged: Judged,
         omitted: Option<&Omitted>,
     ) -> bounds::GradientBounds {
-        self.backward(judged, one_minus_alpha::<M>, |view, inputs| {
+        let own = || match judged.1.final_t() {
+            FinalT::Recomputed => self.recomputed::<M>(),
+            FinalT::Stored | FinalT::OneMinusAlpha => {
+                self.final_transmittance(judged.1, one_minus_alpha::<M>)
+            }
+        };
+        self.backward(judged, own, |view, inputs| {
             bounds::backward_as(view, &inputs.without(omitted))
         })
     }
 
-    /// Evaluates the stage `judged` over a scalar; `of_alpha` makes a final transmittance of an opacity.
+    /// The final transmittances that a kernel may come to by itself, about those that the oracle is given.
+    ///
+    /// Going back from there, the bounds of the one in front of a Gaussian hold the roundings of the factors behind it
+    /// and, in the radius of this one, those of all factors. A kernel that goes on from 1 in front has those of the
+    /// factors in front alone.
+    fn recomputed<M: Model>(&self) -> Vec<Bounded<M>> {
+        let forward = self.forward_bounds::<M>().transmittance;
+        let given = self.inputs.render_transmittance.iter();
+        let about = |(&given, own): (&f32, Bounded<M>)| Bounded::from_f32(given).or(own);
+        given.zip(forward).map(about).collect()
+    }
+
+    /// Evaluates the stage `judged` over a scalar, with these final transmittances.
     fn backward<S: Scalar, R>(
         &self,
         (judged, formulation): Judged,
-        of_alpha: impl Fn(f32) -> S,
+        final_transmittances: impl FnOnce() -> Vec<S>,
         evaluate: impl FnOnce(&RasterView<'_, S>, &BackwardView<'_, S>) -> R,
     ) -> R {
         let stage = Converted::<S>::new(self);
-        let transmittance = self.final_transmittance(formulation, of_alpha);
+        let transmittance = final_transmittances();
         let [v_render_colors, v_render_alphas] =
             [&self.inputs.v_render_colors, &self.inputs.v_render_alphas]
                 .map(|values| convert(values));
@@ -372,5 +392,43 @@ impl<S: Scalar> Converted<S> {
             lists: &self.lists,
             background: &self.background,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::splat::files::corpus::read_any_case;
+    use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
+    use splatcheck_judge::io::source_tree::folder;
+    use splatcheck_reference::arithmetic::{Cuda, Ieee};
+    use splatcheck_reference::splat::bounds::GradientBounds;
+
+    /// The exact gradients of a program whose transmittance is the exact product lie within the bounds of those that
+    /// recompute it, and not within those of programs that begin with what was stored.
+    #[test]
+    fn a_transmittance_that_is_recomputed_has_bounds_of_its_own() {
+        let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
+        let case = read_any_case(&corpus.join("list-of-257.toml"), None).expect("a case");
+        let stage = RasterStage::new(&case, 0).expect("few pairs");
+        let mut exact = stage.clone();
+        let forward = stage.forward_bounds::<Ieee>().transmittance;
+        #[expect(clippy::cast_possible_truncation, reason = "it is rounded to f32")]
+        let rounded = forward.iter().map(|t| t.value() as f32).collect();
+        exact.inputs.render_transmittance = rounded;
+        let gradients = exact.oracle_backward();
+        let outside = |formulation: &str| {
+            let formulation = formulation.parse().expect("it exists");
+            let bounds = stage.backward_bounds::<Cuda>((RASTERIZE_BACKWARD, formulation));
+            let GradientBounds { stride, elements, .. } = &bounds;
+            let beyond = |g: &usize| {
+                let element = elements[g * stride + 5];
+                let tolerance = element.tolerance(0, bounds.terms(*g), &Cuda::TABLE);
+                (gradients.v_opacities[*g] - element.value).abs() > tolerance
+            };
+            (0..gradients.v_opacities.len()).filter(beyond).count()
+        };
+        assert_eq!(outside("state,final_t=recomputed"), 0, "all within");
+        assert!(outside("state") > 0, "what was stored is rounded");
     }
 }

@@ -166,7 +166,7 @@ impl TestView {
     /// What the formulation finds as final transmittances.
     pub(in crate::splat::bounds) fn loss_of(&self, formulation: Formulation) -> Vec<B> {
         match formulation.final_t() {
-            FinalT::Stored => self.transmittance.clone(),
+            FinalT::Stored | FinalT::Recomputed => self.transmittance.clone(),
             FinalT::OneMinusAlpha => {
                 self.raster.render_alphas.iter().map(|&alpha| one_minus_alpha(alpha)).collect()
             }
