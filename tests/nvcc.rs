@@ -109,7 +109,11 @@ fn a_cu_file_stands_for_ptx_wherever_a_kernel_is_read() {
     for words in [&["gradcheck", &cu][..], &["compare", &ptx, &cu], &["accuracy", &cu]] {
         let said = place.say(&[words, &few, &["-D", "A=1"]].concat());
         assert_eq!(said.code, Some(0), "{words:?}: {said:?}");
-        assert_eq!(place.words(), "-ptx -lineinfo -D A=1 -arch=compute_80", "{words:?}");
+        // Followed in real arithmetic, with its functions marked.
+        let told = place.words();
+        let (told, header) = told.split_once(" -include ").expect("a header");
+        assert_eq!(told, "-ptx -lineinfo -D A=1 -arch=compute_80", "{words:?}");
+        assert!(header.ends_with("/markers.cuh"), "{header}");
         fs::remove_file(place.at("words")).expect("removed");
     }
     // The manifest may name it, beside itself.
@@ -271,6 +275,20 @@ fn a_real_compiler_makes_ptx_that_is_judged() {
     let [cu, manifest] = ["pair.cu", "pair.toml"].map(pair);
     let checked = real(&["gradcheck", &cu, "--manifest", &manifest, "--cases", "3"]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
+    // Functions are exact, unless the header does not fit the source: which logarithm of 2 is meant?
+    let source = "#include <cmath>\nextern \"C\" __global__ void k(const float* x, float* y) {\n\
+                  y[0] = std::tanh(x[0]) + expf(x[0]) MORE;\n}\n";
+    fs::write(folder.path().join("f.cu"), source).expect("written");
+    let manifest = "[inputs]\nx = { shape = [1] }\n[outputs]\ny = { shape = [1] }\n[forward]\n\
+                    kernel = \"k\"\nblock = [1]\ngrid = [1]\nparameters = [\"x\", \"y\"]\n";
+    fs::write(folder.path().join("f.toml"), manifest).expect("written");
+    for (more, polynomials) in [("MORE=", false), ("MORE=+log(2)", true)] {
+        let words = ["accuracy", "f.cu", "--manifest", "f.toml", "--cases", "2", "-D", more];
+        let measured = real(&words);
+        assert_eq!(measured.code, Some(0), "{measured:?}");
+        let told = measured.out.contains("followed as polynomials: ");
+        assert_eq!(told, polynomials, "{measured:?}");
+    }
     // Its own headers and macros, and what it says of a source that is none.
     let source = "#include <half.h>\nextern \"C\" __global__ void k(float* y) { y[0] = HALF; }\n";
     fs::write(folder.path().join("k.cu"), source).expect("written");

@@ -7,11 +7,12 @@ mod find;
 mod install;
 mod torch;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use splatcheck_emulator::MARKERS;
 use splatcheck_judge::io::read;
 
 pub use find::NvccError;
@@ -31,6 +32,8 @@ pub struct Options {
     pub words: Vec<OsString>,
     /// Whether the PTX is that of `--use_fast_math`.
     pub fast_math: bool,
+    /// Whether calls of CUDA's functions are marked ([`MARKERS`]) in what compiles so too.
+    pub markers: bool,
 }
 
 /// A device of compute capability 8.0: every nvcc of today knows it, and the emulator executes its text.
@@ -63,20 +66,34 @@ impl Nvcc {
             what: format!("cannot compile {} in a temporary folder", file.display()),
             source,
         };
+        let text = |ptx: &Path| {
+            read::text(ptx).map_err(|error| unwritten(io::Error::other(error.to_string())))
+        };
         let folder = tempfile::tempdir().map_err(unwritten)?;
         let ptx = folder.path().join("kernel.ptx");
-        let mut command = Command::new(&self.program);
-        command.args(["-ptx", "-lineinfo"]).args(options.words());
-        command.args(torch::includes(file)).arg("-o").arg(&ptx).arg(file);
-        let output = command.output().map_err(|source| {
-            let program = self.program.clone();
-            NvccError::Start { program, source }
-        })?;
+        let run = |more: &[&OsStr]| {
+            let mut command = Command::new(&self.program);
+            command.args(["-ptx", "-lineinfo"]).args(options.words()).args(more);
+            command.args(torch::includes(file)).arg("-o").arg(&ptx).arg(file);
+            command.output().map_err(|source| {
+                let program = self.program.clone();
+                NvccError::Start { program, source }
+            })
+        };
+        if options.markers {
+            let header = folder.path().join("markers.cuh");
+            std::fs::write(&header, MARKERS).map_err(unwritten)?;
+            // A source that has names of its own for these functions is compiled as it is.
+            if run(&[OsStr::new("-include"), header.as_os_str()])?.status.success() {
+                return text(&ptx);
+            }
+        }
+        let output = run(&[])?;
         if !output.status.success() {
             let text = [output.stderr, output.stdout].concat();
             return Err(self.refused(file, &String::from_utf8_lossy(&text)));
         }
-        read::text(&ptx).map_err(|error| unwritten(io::Error::other(error.to_string())))
+        text(&ptx)
     }
 
     fn refused(&self, file: &Path, text: &str) -> NvccError {
@@ -143,14 +160,14 @@ mod tests {
     fn an_architecture_is_added_unless_one_is_named() {
         let of = |words: &[&str]| {
             let words = words.iter().map(OsString::from).collect();
-            let words = Options { words, fast_math: false }.words();
+            let words = Options { words, ..Options::default() }.words();
             words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
         assert_eq!(of(&["-I", "include"]), ["-I", "include", ARCHITECTURE], "none");
         for named in ["-arch=compute_90", "--gpu-architecture", "-gencode=arch=compute_80"] {
             assert_eq!(of(&[named]), [named], "{named}");
         }
-        let fast = Options { words: Vec::new(), fast_math: true };
+        let fast = Options { fast_math: true, ..Options::default() };
         assert!(fast.words().contains(&"--use_fast_math".into()), "{fast:?}");
     }
 

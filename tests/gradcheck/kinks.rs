@@ -44,9 +44,10 @@ fn a_comparison_of_equals_may_be_decided_either_way() {
     }
 }
 
-/// Where the other way leaves another output it is no kink: a jump, or a test for a number.
+/// Where the other way leaves another output it is no kink but a jump. A test for a number that leaves the same one is
+/// a branch that no derivative sees.
 #[test]
-fn a_jump_and_an_equality_are_no_kinks() {
+fn a_jump_is_no_kink_and_an_equality_hides_no_derivative() {
     let folder = tempfile::tempdir().expect("a folder");
     let jump =
         "mov.f32 %f2, %f1;\n@!%p1 bra DONE;\nfma.rn.f32 %f2, %f1, 0f40400000, 0f3F800000;\nDONE:";
@@ -54,5 +55,52 @@ fn a_jump_and_an_equality_are_no_kinks() {
     assert_eq!(said.code, Some(1), "a jump: {said:?}");
     let equal = "@%p1 bra DONE;\nmul.f32 %f2, %f1, 0f40400000;\nDONE:";
     let said = at_zero(folder.path(), ("eq", equal), 3.0);
-    assert_eq!(said.code, Some(1), "the forward kernel skips zeros: {said:?}");
+    assert_eq!(said.code, Some(2), "3 x is skipped where it is 0: {said:?}");
+    let said = at_zero(folder.path(), ("eq", equal), 3.001);
+    assert_eq!(said.code, Some(1), "3 x is no steeper: {said:?}");
+}
+
+/// `z == 0 ? 1 : sin(z) / z + z`: where z is 0 the other branch has no value, and nobody knows the derivative. All
+/// others are judged.
+#[test]
+fn a_number_that_stands_for_a_gap_has_no_known_derivative() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let arrays = ["read> x", "read> w", "read_write> y", "read> v_y", "read_write> v_w"];
+    let bound = |(at, of): (usize, &str)| {
+        format!("@group(0) @binding({at}) var<storage, {of}: array<f32>;\n")
+    };
+    let kernel = |name: &str, body: &str| {
+        format!(
+            "@compute @workgroup_size(32) fn {name}(@builtin(global_invocation_id) g: vec3u) {{\n\
+             let i = g.x;\nif (i >= arrayLength(&x)) {{ return; }}\n\
+             let z = x[i] * f32(m[i]) + w[i];\n{body}\n}}\n"
+        )
+    };
+    let source = arrays.into_iter().enumerate().map(bound).collect::<String>()
+        + "@group(0) @binding(5) var<storage, read> m: array<i32>;\n"
+        + &kernel("forward", "if (z == 0.0) { y[i] = 1.0; } else { y[i] = sin(z) / z + z; }")
+        + &kernel(
+            "backward",
+            "v_w[i] = v_y[i];\nif (z != 0.0) { v_w[i] += v_y[i] * (cos(z) - SIGN sin(z) / z) / z; }",
+        );
+    let launch = "block = [32]\ngrid = [2]\nparameters =";
+    let manifest = format!(
+        "wgsl = \"pair.wgsl\"\n[sizes]\nN = {{ from = 30, to = 64 }}\n[inputs]\n\
+         x = {{ shape = [\"N\"] }}\nw = {{ shape = [\"N\"], draw = {{ value = 0 }} }}\n\
+         m = {{ shape = [\"N\"], dtype = \"i32\", draw = {{ below = 4 }} }}\n\
+         [outputs]\ny = {{ shape = [\"N\"] }}\n[gradients]\ny = \"v_y\"\nw = \"v_w\"\n\
+         [forward]\nkernel = \"forward\"\n{launch} [\"x\", \"w\", \"y\", \"m\"]\n\
+         [backward]\nkernel = \"backward\"\n{launch} [\"x\", \"w\", \"v_y\", \"v_w\", \"m\"]\n"
+    );
+    std::fs::write(here.join("pair.toml"), manifest).expect("written");
+    let judged = |sign: &str| {
+        std::fs::write(here.join("pair.wgsl"), source.replace("SIGN", sign)).expect("written");
+        say(here, &["gradcheck", "--manifest", "pair.toml", "--cases", "3"])
+    };
+    let right = judged("");
+    assert_eq!(right.code, Some(0), "{right:?}");
+    assert!(right.out.contains("equal numbers are compared"), "not all is judged: {right:?}");
+    let wrong = judged("1.01 *");
+    assert_eq!(wrong.code, Some(1), "{wrong:?}");
 }

@@ -9,6 +9,7 @@ mod assemble;
 mod control;
 mod convert;
 mod data;
+mod guesses;
 mod narrow;
 mod operands;
 mod rare;
@@ -16,15 +17,13 @@ mod unread;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::ir::{
-    Address, Arithmetic, AtomicOp, B64Unary, Findings, FloatUnary, Instruction, Kernel, Memory,
-    Module, Op, Parameter, RareMemory, Scope, Slot, Space, WordUnary,
-};
+use super::ir::{Findings, Kernel, Module, Parameter, Space};
 use super::lanes::WARP;
 use super::memory::MODULE_BASE;
 use super::parse::{
     Function, ParameterKind, ParseError, Parsed, Problem, Source, Variable, parse, refusal,
 };
+use super::unfilled::Empty;
 pub(super) use assemble::LOCAL_BASE;
 use assemble::Symbols;
 pub use operands::MNEMONICS;
@@ -43,7 +42,7 @@ impl Module {
     pub fn parse(source: &str) -> Result<Self, ParseError> {
         let source = parse(source.trim_end_matches('\0'))?;
         let mut symbols = HashMap::new();
-        let variables = global_variables(&source, &mut symbols)?;
+        let (variables, empty) = global_variables(&source, &mut symbols)?;
         let (mut kernels, mut refused) = (BTreeMap::new(), BTreeMap::new());
         for entry in &source.kernels {
             let name = entry.name.to_owned();
@@ -65,7 +64,7 @@ impl Module {
             return Err(error);
         }
         let target = source.target.to_owned();
-        Ok(Self { target, variables, kernels, refused, lane_width: WARP, number: 0 })
+        Ok(Self { target, variables, empty, kernels, refused, lane_width: WARP, number: 0 })
     }
 
     /// The same as another of the modules that run on one memory: variables are each module's own.
@@ -138,9 +137,12 @@ fn all_of(refused: &BTreeMap<String, ParseError>) -> Option<ParseError> {
     Some(ParseError { line: first.line, message })
 }
 
-/// Lays out global and constant variables and returns their initial bytes.
-fn global_variables<'a>(source: &Source<'a>, symbols: &mut Symbols<'a>) -> Parsed<Vec<u8>> {
-    let mut bytes = Vec::new();
+/// Lays out global and constant variables and returns their initial bytes, and which have none.
+fn global_variables<'a>(
+    source: &Source<'a>,
+    symbols: &mut Symbols<'a>,
+) -> Parsed<(Vec<u8>, Vec<Empty>)> {
+    let (mut bytes, mut empty) = (Vec::new(), Vec::new());
     for variable in &source.variables {
         if variable.space == Space::Shared {
             continue;
@@ -156,8 +158,11 @@ fn global_variables<'a>(source: &Source<'a>, symbols: &mut Symbols<'a>) -> Parse
         bytes.resize(last, 0);
         bytes[first..first + variable.initial.len()].copy_from_slice(&variable.initial);
         symbols.insert(variable.name, Symbol { space: variable.space, at: MODULE_BASE + begin });
+        if variable.initial.is_empty() {
+            empty.push(Empty { name: variable.name.to_owned(), begin, end });
+        }
     }
-    Ok(bytes)
+    Ok((bytes, empty))
 }
 
 /// Where shared variables begin. Devices from `sm_80` on keep as many bytes to themselves, and an address
@@ -201,63 +206,6 @@ fn parameters<'a>(entry: &Function<'a>, symbols: &mut Symbols<'a>) -> Parsed<Vec
     Ok(params)
 }
 
-/// Loads that are the first guess of a compare-exchange at the same address count as relaxed, as in the `atomicAdd` of
-/// the CUDA C++ Programming Guide ("Atomic Functions"). Whatever is read, only a guess that is right is exchanged.
-fn take_guesses(code: &mut [Instruction]) {
-    let atomics = code.iter().filter_map(|instruction| instruction.op.atomic());
-    let exchanges = atomics.filter(|atomic| atomic.op == AtomicOp::CompareExchange);
-    let exchanges: Vec<_> =
-        exchanges.map(|atomic| (atomic.space, atomic.address, atomic.operands[0])).collect();
-    if exchanges.is_empty() {
-        return;
-    }
-    let moves: Vec<(Slot, Slot)> = code.iter().filter_map(|one| moved(&one.op)).collect();
-    for instruction in code {
-        let Op::Memory(Memory::Load(load) | Memory::Rare(RareMemory::GenericLoad(load))) =
-            &mut instruction.op
-        else {
-            continue;
-        };
-        let at_address = |(space, address, _): &&(Space, Address, Slot)| {
-            (*space, *address) == (load.space, load.address)
-        };
-        let mut expected = exchanges.iter().filter(at_address).map(|exchange| exchange.2);
-        if load.strong.is_none()
-            && load.count == 1
-            && expected.any(|slot| reaches(&moves, load.slots[0], slot))
-        {
-            load.strong = Some(Scope::Device);
-        }
-    }
-}
-
-/// The registers of a move, from and to.
-fn moved(op: &Op) -> Option<(Slot, Slot)> {
-    match *op {
-        Op::Arithmetic(
-            Arithmetic::WordUnary(WordUnary::Move, d, a)
-            | Arithmetic::FloatUnary(FloatUnary::Move, _, d, a)
-            | Arithmetic::B64Unary(B64Unary::Move, d, a),
-        ) => Some((a, d)),
-        _ => None,
-    }
-}
-
-/// Whether moves bring what a register holds to another one.
-fn reaches(moves: &[(Slot, Slot)], from: Slot, to: Slot) -> bool {
-    let mut reached = vec![from];
-    let mut at = 0;
-    while let Some(&slot) = reached.get(at) {
-        for &(_, next) in moves.iter().filter(|(source, _)| *source == slot) {
-            if !reached.contains(&next) {
-                reached.push(next);
-            }
-        }
-        at += 1;
-    }
-    reached.contains(&to)
-}
-
 /// A kernel with the functions that it calls, or all that is wrong with it.
 fn kernel<'a>(
     entry: &Function<'a>,
@@ -279,8 +227,7 @@ fn kernel<'a>(
     if !problems.is_empty() {
         return Err(problems);
     }
-    let mut code = assembled.code;
-    take_guesses(&mut code);
+    let code = assembled.code;
     let counts = called.registers();
     let mut origins = BTreeMap::new();
     for instruction in &code {
@@ -289,7 +236,7 @@ fn kernel<'a>(
             origins.insert(instruction.line, origin);
         }
     }
-    Ok(Kernel {
+    let mut kernel = Kernel {
         name: entry.name.to_owned(),
         params,
         max_threads: entry.max_threads,
@@ -305,5 +252,9 @@ fn kernel<'a>(
         b64_constants: assembled.pool.b64.values,
         origins,
         findings: Findings::default(),
-    })
+    };
+    let mut code = std::mem::take(&mut kernel.code);
+    guesses::take_guesses(&mut code, &|place| kernel.constant(place));
+    kernel.code = code;
+    Ok(kernel)
 }

@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::parse::ParseError;
 pub use super::parse::{ParameterKind, Space};
+use super::unfilled::Empty;
 pub(super) use arithmetic::{
     Approximation, Arithmetic, B64Count, B64Unary, Boolean, Compared, Comparison, FloatBinary,
     FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, NarrowFormat, Rounding, Setp,
@@ -40,6 +41,8 @@ pub struct Module {
     pub(super) target: String,
     /// Initial contents of the module's variables in global and constant memory.
     pub(super) variables: Vec<u8>,
+    /// Those of them that begin as zeros.
+    pub(super) empty: Vec<Empty>,
     pub(super) kernels: BTreeMap<String, Kernel>,
     /// Kernels that cannot run, and why.
     pub(super) refused: BTreeMap<String, ParseError>,

@@ -108,6 +108,7 @@ mod step;
 mod sync;
 mod time_limit;
 mod turns;
+mod unfilled;
 mod warp;
 mod wide;
 mod width;
@@ -130,7 +131,7 @@ pub use parse::ParseError;
 pub use schedule::{Decision, Policy, Schedule, Trace};
 pub use shadow::{
     Contribution, Conventions, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place,
-    Reversed, Seed, ShadowError, Shadowing, Share, Tie,
+    Reversed, Seed, ShadowError, Shadowing, Share, Tie, UNKNOWN_FUNCTION,
 };
 pub use shrink::shrink;
 pub use time_limit::TimeLimit;

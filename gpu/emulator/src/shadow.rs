@@ -47,6 +47,7 @@ pub use ask::{Contribution, Derivative, Exact, Gradient, Seed, ShadowError, Shad
 pub use calls::MARKERS;
 pub use conventions::Conventions;
 pub use journal::{Decided, Loss, Lost, Place};
+pub use literals::UNKNOWN_FUNCTION;
 pub use ties::{Reversed, Tie};
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What wrong elements may lack: an operand of the forward kernel whose contribution is missing, negated,
-//! halved or doubled in the gradient, or the part of some of its threads. Of two programs that are compared: what
+//! What wrong elements may lack: an operand of the forward kernel, or a gradient that the backward kernel is given,
+//! whose contribution is missing, negated, halved or doubled in the gradient, or the part of some threads. Of two programs that are compared: what
 //! the first adds at a line, or by some of its threads.
 //!
 //! As in a [diagnosis](crate::diagnosis), elements must not lie where something says by chance: the chance of each
@@ -160,22 +160,30 @@ fn of_parts(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option<Ex
         tried.into_iter().map(|element| Wrong { element, parts: parts(element.index) }).collect();
     let [operands, pairs, copies, lines] = candidates(&tried.first()?.parts.uses);
     let all = [&operands, &pairs, &copies, &lines].map(Vec::len).iter().sum::<usize>();
-    let threads = threads::most(&tried);
-    if !is_surprising(&tried, FACTORS.len() * all + threads) {
+    let (threads, given) = (threads::most(&tried), &tried.first()?.parts.given);
+    if !is_surprising(&tried, FACTORS.len() * (all + given.len()) + threads) {
         return None;
     }
-    let explains = |part: &Part, factor: f64| {
+    let is_so = |value: &dyn Fn(&Parts) -> f64, factor: f64| {
         tried.iter().all(|Wrong { element, parts }| {
-            let predicted = element.expected + (factor - 1.0) * part.value(&parts.uses);
+            let predicted = element.expected + (factor - 1.0) * value(parts);
             // The contribution is a sum of the sweep, as uncertain as the derivative itself.
             (element.found - predicted).abs() <= 2.0 * element.uncertainty
         })
     };
+    let explains = |part: &Part, factor: f64| is_so(&|parts| part.value(&parts.uses), factor);
     let of_group = |group: &[Part], factors: &[(f64, &str)]| {
         factors.iter().find_map(|&(factor, words)| {
             let part = group.iter().find(|part| explains(part, factor))?;
             let words = format!("{} {words} {}", array.name, part.words());
             Some(Explained { words, line: part.line().cloned() })
+        })
+    };
+    let of_given = || {
+        FACTORS.iter().find_map(|&(factor, words)| {
+            let name = (0..given.len()).find(|&at| is_so(&|parts| parts.given[at].1, factor))?;
+            let words = format!("{} {words} {} contributes", array.name, given[name].0);
+            Some(Explained { words, line: None })
         })
     };
     let of_threads = || {
@@ -186,6 +194,7 @@ fn of_parts(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option<Ex
     let (missing, others) = FACTORS.split_at(1);
     of_group(&operands, missing)
         .or_else(|| of_group(&copies, missing))
+        .or_else(of_given)
         .or_else(|| of_group(&pairs, missing))
         .or_else(|| of_group(&operands, others))
         .or_else(|| of_group(&copies, others))

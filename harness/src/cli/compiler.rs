@@ -40,8 +40,8 @@ pub(in crate::cli) struct Compiler {
 }
 
 impl CompilerArgs {
-    /// The compiler for these files of kernels. `fast_math` says whether they are judged as compiled so, where
-    /// that makes a difference.
+    /// The compiler for these files of kernels. `fast_math` says whether they are judged as compiled so; `None` where
+    /// they are followed in real arithmetic, with their functions marked.
     ///
     /// # Errors
     /// Options of the compiler, and no file is for it; fast math, and bounds that are not for it.
@@ -75,8 +75,9 @@ impl CompilerArgs {
                  errors that CUDA documents for it",
             ));
         }
+        let markers = fast_math.is_none();
         let fast_math = fast_math == Some(true) && !is_fast;
-        Ok(Compiler { nvcc: self.nvcc, options: Options { words, fast_math } })
+        Ok(Compiler { nvcc: self.nvcc, options: Options { words, fast_math, markers } })
     }
 }
 

@@ -61,6 +61,21 @@ fn given<'m>(manifest: &'m Manifest, case: &Case) -> Vec<(&'m str, Vec<f64>)> {
     manifest.given().map(numbers).collect()
 }
 
+/// The gradient of each given one alone, by its name, where there are several.
+pub(super) fn by_given<'m>(
+    manifest: &'m Manifest,
+    case: &Case,
+    arrays: &Arrays,
+) -> Vec<(&'m str, Gradient)> {
+    let all = given(manifest, case);
+    let several = if all.len() > 1 { &*all } else { &[] };
+    let alone = manifest.given().zip(several).filter_map(|((_, name), (of, gradient))| {
+        let seed = Seed { output: arrays.buffers[*of], gradient };
+        Some((name, arrays.memory.gradient(&[seed]).ok()?))
+    });
+    alone.collect()
+}
+
 fn internal(error: &dyn std::error::Error) -> Stopped {
     ProgramError::Launch { kernel: "the forward pass".to_owned(), why: error.to_string() }.into()
 }

@@ -1,5 +1,6 @@
 //! Runs a pair of kernels on a case and compares what comes back with the sweep.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{
@@ -12,7 +13,7 @@ use splatcheck_judge::words::count;
 
 use super::draw::{Case, CaseProblem};
 use super::dtype::Dtype;
-use super::forward::{Pair, swept};
+use super::forward::{Pair, by_given, swept};
 use super::kinks::{Expected, either_way, expected};
 use super::launch::{Arrays, Traffic};
 use super::manifest::Manifest;
@@ -261,13 +262,18 @@ fn checked(
     {
         all.iter_mut().zip(judge(&either)).for_each(|(judged, either)| judged.accept(&either));
     }
+    let alone = LazyCell::new(|| by_given(manifest, case, &arrays));
     for ((of, _), judged) in manifest.returned().zip(all) {
         let buffer = arrays.buffers[of];
         checked.add(judged, &|element| {
             let memory = &arrays.memory;
             let uses = memory.contributions(&gradient, buffer, element).unwrap_or_default();
             let shares = memory.shares(&gradient, buffer, element).unwrap_or_default();
-            Parts { uses, shares }
+            let of = |gradient: &Gradient| gradient.of(buffer)?.get(element).map(|d| d.value);
+            let part = |(name, gradient): &(&str, _)| {
+                ((*name).to_owned(), of(gradient).unwrap_or_default())
+            };
+            Parts { uses, shares, given: alone.iter().map(part).collect() }
         });
     }
     Ok((checked, arrays))
@@ -311,7 +317,12 @@ pub(super) fn compared(
             continue;
         }
         let found = exact.value;
+        // A formula that is off by less than an f32 of the derivative is rounded is as right as any: a series in place
+        // of a function, cut where f32 ends.
+        let rounded = f64::from(f32::EPSILON) / 2.0 * expected.abs();
         let distance = (found - expected).abs();
+        let distance =
+            if distance <= uncertainty + rounded { distance.min(uncertainty) } else { distance };
         // A lane that an open comparison sent past an addition says nothing of what it left out. It is taken for
         // no more than what rounding may do to the sum; where nothing was added at all, that is not known.
         let within = distance <= uncertainty + exact.radius || exact.radius == 0.0;

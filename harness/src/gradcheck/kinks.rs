@@ -3,9 +3,10 @@
 //!
 //! A gradient that disagrees is compared once more with all that the forward pass may have at its ties: with all of
 //! them reversed, and with each comparison's alone. Only spellings of the same function count, which leave the
-//! outputs as they were.
+//! outputs as they were, but for a few that have no value there: `x == 0 ? 1 : sin(x) / x` has a branch of its own
+//! because the other one is 0/0, and nobody knows its derivative.
 
-use splatcheck_emulator::{DeviceMemory, Exact, Gradient, Reversed, Schedule, Tie};
+use splatcheck_emulator::{DeviceMemory, Gradient, Reversed, Schedule, Tie};
 
 use super::forward::{Pair, swept};
 use super::launch::Arrays;
@@ -43,30 +44,39 @@ pub(super) fn either_way(
         else {
             continue;
         };
-        if same_outputs(pair, arrays, &other) {
+        if let Some(gaps) = same_outputs(pair, arrays, &other) {
             let widest = either.take().unwrap_or_else(|| taken.clone());
-            either = Some(around(widest, &expected(pair, &other, &gradient)));
+            either = Some(around(widest, &expected(pair, &other, &gradient), gaps));
         }
     }
     either
 }
 
-/// Whether two forward passes left the same outputs.
-fn same_outputs((manifest, _, _): Pair<'_>, a: &Arrays, b: &Arrays) -> bool {
-    let same = |(a, b): (&Exact, &Exact)| {
-        (a.value - b.value).abs() <= a.uncertainty + b.uncertainty || a.value == b.value
-    };
-    manifest.given().all(|(of, _)| {
+/// Whether some elements of the outputs have no value in the second of two forward passes, the fewer of all; `None`
+/// where others are not the same.
+fn same_outputs((manifest, _, _): Pair<'_>, a: &Arrays, b: &Arrays) -> Option<bool> {
+    let (mut all, mut gaps) = (0_usize, 0);
+    for (of, _) in manifest.given() {
         let [a, b] = [a, b].map(|arrays| arrays.memory.exact(arrays.buffers[of]));
-        a.iter().zip(&b).all(same)
-    })
+        for (a, b) in a.iter().zip(&b) {
+            let is_same = (a.value - b.value).abs() <= a.uncertainty + b.uncertainty;
+            let is_gap = b.value.is_nan() && !a.value.is_nan();
+            if !is_same && a.value != b.value && !is_gap {
+                return None;
+            }
+            all += 1;
+            gaps += usize::from(is_gap);
+        }
+    }
+    (2 * gaps <= all).then_some(gaps > 0)
 }
 
-/// The least intervals around two, each as its middle and half its width. One that nobody knows adds nothing.
-fn around(a: Expected, b: &Expected) -> Expected {
+/// The least intervals around two, each as its middle and half its width. One that nobody knows adds nothing, but
+/// where outputs have no value (`gaps`): there nothing is known.
+fn around(a: Expected, b: &Expected, gaps: bool) -> Expected {
     let hull = |((x, r), &(y, s)): ((f64, f64), &(f64, f64))| {
         if !s.is_finite() || !y.is_finite() {
-            return (x, r);
+            return (x, if gaps { f64::INFINITY } else { r });
         }
         let (low, high) = ((x - r).min(y - s), (x + r).max(y + s));
         // Middle and half are rounded, each by no more than 2^-53 of the larger end: both ends stay inside.

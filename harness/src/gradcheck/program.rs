@@ -10,7 +10,7 @@ use splatcheck_gpu::wgsl::program;
 
 use super::draw::CaseProblem;
 use super::manifest::{Launch, Manifest};
-use crate::manifest::{BindError, entries, entry};
+use crate::manifest::{BindError, entries, entry, filled};
 use crate::user_kernel::{KernelLimits, Observe};
 
 /// Why a program cannot be run as its manifest says.
@@ -234,12 +234,16 @@ impl Program {
     /// Whether each file that was named has a kernel of these launches: what is named must be judged.
     ///
     /// # Errors
-    /// [`ProgramError::Idle`] for the first that has none.
+    /// [`ProgramError::Idle`] for the first that has none; a kernel that reads a variable which nobody fills.
     pub fn serves<'l>(
         &self,
         launches: impl Iterator<Item = &'l Launch> + Clone,
     ) -> Result<(), ProgramError> {
-        let used = launches.clone().map(|launch| Ok(self.find(launch)?.file.name.as_str()));
+        let used = launches.clone().map(|launch| {
+            let Entry { file, module, kernel } = self.find(launch)?;
+            filled(module, &kernel)?;
+            Ok(file.name.as_str())
+        });
         let used = used.collect::<Result<Vec<_>, ProgramError>>()?;
         let idle = |file: &&File| !used.contains(&file.name.as_str());
         match self.files[..self.named].iter().find(idle) {
@@ -324,7 +328,10 @@ impl Program {
                     convention,
                     line: line.clone(),
                     does,
-                    known: listed(all.iter().filter(|(_, chooses)| can(**chooses))),
+                    known: match all.is_empty() {
+                        true => "they say no lines; compile with -lineinfo".to_owned(),
+                        false => listed(all.iter().filter(|(_, chooses)| can(**chooses))),
+                    },
                 }),
             };
         let straight = ("straight_through", "choose an operand, clamp or round");
@@ -340,7 +347,7 @@ const SHOWN: usize = 12;
 fn listed<'l>(lines: impl Iterator<Item = (&'l String, &'l bool)>) -> String {
     let lines: Vec<&str> = lines.map(|(line, _)| line.as_str()).collect();
     match lines.len() {
-        0 => "there is none; compile with -lineinfo".to_owned(),
+        0 => "there is none".to_owned(),
         1..=SHOWN => lines.join(", "),
         count => format!("{} and {} more", lines[..SHOWN].join(", "), count - SHOWN),
     }

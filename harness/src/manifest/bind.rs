@@ -42,6 +42,19 @@ pub enum BindError {
         /// The entry points whose names it is a part of.
         names: Vec<String>,
     },
+    /// It reads variables of its module that have no value.
+    #[error(
+        "entry point '{entry}' reads {}, which has no initializer, and no kernel of the file writes it: host code \
+         fills it (cudaMemcpyToSymbol), which is not in the PTX. Give it an initializer in the source, as in \
+         __constant__ float K[2] = {{ 1.0f, 0.5f }}, or make it a parameter",
+        listed(names)
+    )]
+    Unfilled {
+        /// The entry point.
+        entry: String,
+        /// The variables.
+        names: Vec<String>,
+    },
     /// The parameter list is another one.
     #[error(
         "entry point '{entry}' takes {}, the manifest gives {}: {first}",
@@ -58,6 +71,20 @@ pub enum BindError {
         /// The first difference, in words.
         first: String,
     },
+}
+
+/// Whether all variables have values that a kernel reads.
+///
+/// # Errors
+/// [`BindError::Unfilled`].
+pub(crate) fn filled(module: &Module, entry: &str) -> Result<(), BindError> {
+    match &module.unfilled(entry)[..] {
+        [] => Ok(()),
+        names => Err(BindError::Unfilled {
+            entry: entry.to_owned(),
+            names: names.iter().copied().map(str::to_owned).collect(),
+        }),
+    }
 }
 
 /// Names with what they say in C++.
@@ -165,19 +192,26 @@ impl Argument {
 
 /// Where C puts the members of a structure, and its bytes.
 pub(super) fn structure(scalars: &[Scalar]) -> (Vec<u32>, u32) {
+    let (offsets, [_, bytes]) = placed(scalars);
+    (offsets, bytes)
+}
+
+/// Where C puts the members of a structure, its alignment and its bytes.
+fn placed(scalars: &[Scalar]) -> (Vec<u32>, [u32; 2]) {
     let (mut offsets, mut end, mut largest) = (Vec::with_capacity(scalars.len()), 0_u32, 1);
     for scalar in scalars {
-        let (align, bytes) = match scalar {
-            Scalar::Number(number, _) => (number.bytes(), number.bytes()),
-            Scalar::Words(_, count) => (4, 4 * u32::try_from(*count).unwrap_or(u32::MAX / 8)),
-            Scalar::Pointer(_) => (POINTER, POINTER),
+        let [align, bytes] = match scalar {
+            Scalar::Number(number, _) => [number.bytes(); 2],
+            Scalar::Words(_, count) => [4, 4 * u32::try_from(*count).unwrap_or(u32::MAX / 8)],
+            Scalar::Pointer(_) => [POINTER; 2],
+            Scalar::Struct(members) => placed(members).1,
         };
         let offset = end.next_multiple_of(align);
         offsets.push(offset);
         end = offset + bytes;
         largest = largest.max(align);
     }
-    (offsets, end.next_multiple_of(largest))
+    (offsets, [largest, end.next_multiple_of(largest)])
 }
 
 /// The entry point of a launch among those of its file, which fits it.
@@ -331,6 +365,9 @@ mod tests {
         let pointer = Scalar::Pointer(Box::new(Argument::Null));
         let members = [number(Number::U8), number(Number::F64), number(Number::U32), pointer];
         assert_eq!(structure(&members), (vec![0, 8, 16, 24], 32), "aligned, and the end too");
+        let inner = Scalar::Struct(vec![number(Number::F64), number(Number::U8)]);
+        let outer = [number(Number::U8), inner, number(Number::U8)];
+        assert_eq!(structure(&outer), (vec![0, 8, 24], 32), "as a whole within another");
         assert_eq!(structure(&members[2..3]), (vec![0], 4), "a number alone");
     }
 }

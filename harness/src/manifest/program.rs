@@ -8,9 +8,9 @@ use splatcheck_emulator::{Argument as Bytes, Buffer, Launch as Launched, Module}
 use splatcheck_gpu::emulator::{ForeignDevice, ForeignProgram};
 use splatcheck_gpu::{EngineError, Tensors};
 
-use super::bind::{BindError, bind, entries, structure};
+use super::bind::{BindError, bind, entries, filled, structure};
 use super::contents::{Initial, evaluates, initial};
-use super::values::{count, number_bytes, of_kernel, outputs, words_of, wrong};
+use super::values::{ValueError, count, number_bytes, of_kernel, outputs, words_of, wrong};
 use super::views::Views;
 use crate::manifest::types::{Argument, Contents, Launch, Manifest, Scalar, Start};
 use crate::misuse::told;
@@ -56,6 +56,25 @@ pub struct Evaluated {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
+}
+
+/// Whether the expressions of an argument have values.
+fn all_evaluate(argument: &Argument, case: (&Symbols, &Tensors)) -> Result<(), ValueError> {
+    let (symbols, inputs) = case;
+    match argument {
+        Argument::Struct(members) => members.iter().try_for_each(|one| member_evaluates(one, case)),
+        Argument::Own(contents) => evaluates(contents, symbols, inputs),
+        Argument::Input(_) | Argument::Output(..) | Argument::Named(_) | Argument::Null => Ok(()),
+    }
+}
+
+fn member_evaluates(member: &Scalar, case: (&Symbols, &Tensors)) -> Result<(), ValueError> {
+    match member {
+        Scalar::Number(number, value) => number_bytes(*number, value, case.0).map(drop),
+        Scalar::Words(..) => Ok(()),
+        Scalar::Pointer(pointer) => all_evaluate(pointer, case),
+        Scalar::Struct(members) => members.iter().try_for_each(|one| member_evaluates(one, case)),
+    }
 }
 
 /// All of it follows from the texts.
@@ -109,6 +128,18 @@ impl ManifestKernel {
         };
         let entries = manifest.launches.iter().map(one).collect::<Result<_, _>>()?;
         Ok(Arc::new(Self { manifest, program, files, entries }))
+    }
+
+    /// Whether the variables of the modules have values that the kernels read: without them nothing is judged.
+    ///
+    /// # Errors
+    /// [`BindError::Unfilled`].
+    pub fn filled(&self) -> Result<(), BindError> {
+        let mut launches = self.manifest.launches.iter().zip(&self.entries);
+        launches.try_for_each(|(launch, entry)| {
+            let own = launch.file.as_ref().and_then(|name| self.files.get(name));
+            filled(&own.unwrap_or(&self.program).module, entry)
+        })
     }
 
     /// The same with a changed text of the program.
@@ -189,16 +220,7 @@ fn evaluate(
         Ok(all)
     };
     for parameter in &launch.parameters {
-        let checked = match &parameter.argument {
-            Argument::Struct(scalars) => scalars.iter().try_for_each(|scalar| match scalar {
-                Scalar::Number(number, value) => number_bytes(*number, value, symbols).map(drop),
-                Scalar::Words(..) | Scalar::Pointer(_) => Ok(()),
-            }),
-            Argument::Own(contents) => evaluates(contents, symbols, inputs),
-            Argument::Input(_) | Argument::Output(..) | Argument::Named(_) | Argument::Null => {
-                Ok(())
-            }
-        };
+        let checked = all_evaluate(&parameter.argument, (symbols, inputs));
         checked.map_err(|error| wrong(parameter.line, &parameter.place, error))?;
     }
     let (grid, block) = (sides("grid", &launch.grid)?, sides("block", &launch.block)?);
@@ -271,6 +293,7 @@ impl<'a> Arrays<'a> {
                 bytemuck::cast_slice(&words).to_vec()
             }
             Scalar::Pointer(pointer) => self.pointer(device, pointer)?.to_le_bytes().to_vec(),
+            Scalar::Struct(members) => self.by_value(device, members)?,
             Scalar::Number(number, value) => number_bytes(*number, value, &self.symbols)?,
         })
     }

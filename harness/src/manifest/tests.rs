@@ -208,12 +208,18 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
             "from 1 to 0: expected low <= high",
         ),
         ("u32 = \"N\"", "struct = []", "parameter 4.struct is empty: list its members"),
-        ("u32 = \"N\"", "struct = [{ u32 = 1, f32 = 1 }]", "struct member 1 is not one number"),
+        (
+            "u32 = \"N\"",
+            "struct = [{ u32 = 1, f32 = 1 }]",
+            "struct member 1 is u32 and f32: a parameter is one of them",
+        ),
         (
             "u32 = \"N\"",
             "struct = [{ tensor = \"v_conics\", count = 3 }]",
             "by value a structure holds an input",
         ),
+        ("u32 = \"N\"", "struct = [{ u32 = 1, as = \"i64\" }]", "it says something of a tensor"),
+        ("u32 = \"N\"", "u32 = \"N\", count = 3", "count is given: it says how many"),
         (
             "u32 = \"N\"",
             "struct = [{ tensor = \"xys\" }]",

@@ -82,7 +82,7 @@ pub(super) struct Parameter {
     pub(super) f32: Option<Expression>,
     pub(super) f64: Option<Expression>,
     #[serde(rename = "struct")]
-    pub(super) structure: Option<Vec<Member>>,
+    pub(super) structure: Option<Vec<Parameter>>,
     pub(super) zeros: Option<Shape>,
     pub(super) poison: Option<Shape>,
     pub(super) random: Option<Random>,
@@ -97,24 +97,7 @@ pub(super) struct Parameter {
     pub(super) bits: Option<String>,
     pub(super) dtype: Option<String>,
     pub(super) depth: Option<u32>,
-}
-
-/// One member of a structure that is passed by value.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Member {
-    pub(super) u8: Option<Expression>,
-    pub(super) u32: Option<Expression>,
-    pub(super) i32: Option<Expression>,
-    pub(super) u64: Option<Expression>,
-    pub(super) i64: Option<Expression>,
-    pub(super) f32: Option<Expression>,
-    pub(super) f64: Option<Expression>,
-    pub(super) tensor: Option<String>,
-    pub(super) layout: Option<String>,
-    pub(super) axes: Option<Vec<String>>,
-    pub(super) role: Option<String>,
-    /// Numbers of an array by value; without it the member is a pointer.
+    /// Of a structure's member: numbers of an array by value; without it the member is a pointer.
     pub(super) count: Option<usize>,
 }
 

@@ -136,12 +136,10 @@ pub enum Argument {
 impl Argument {
     /// It, or the pointers in a structure.
     pub(super) fn pointers(&self) -> Vec<&Self> {
-        let Self::Struct(members) = self else { return vec![self] };
-        let pointers = members.iter().filter_map(|member| match member {
-            Scalar::Pointer(pointer) => Some(&**pointer),
-            Scalar::Number(..) | Scalar::Words(..) => None,
-        });
-        pointers.collect()
+        match self {
+            Self::Struct(members) => members.iter().flat_map(Scalar::pointers).collect(),
+            pointer => vec![pointer],
+        }
     }
 
     /// The array of tensors that it points to.
@@ -187,6 +185,27 @@ pub enum Scalar {
     Words(Array, usize),
     /// A pointer to an array.
     Pointer(Box<Argument>),
+    /// A structure in the structure.
+    Struct(Vec<Scalar>),
+}
+
+impl Scalar {
+    fn pointers(&self) -> Vec<&Argument> {
+        match self {
+            Self::Number(..) | Self::Words(..) => Vec::new(),
+            Self::Pointer(pointer) => vec![pointer],
+            Self::Struct(members) => members.iter().flat_map(Self::pointers).collect(),
+        }
+    }
+
+    /// Whether numbers of a tensor are in it.
+    pub(super) fn has_words(&self) -> bool {
+        match self {
+            Self::Number(..) | Self::Pointer(_) => false,
+            Self::Words(..) => true,
+            Self::Struct(members) => members.iter().any(Self::has_words),
+        }
+    }
 }
 
 /// What an array begins as.

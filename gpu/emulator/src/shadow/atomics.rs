@@ -272,10 +272,11 @@ impl Journal {
 
     /// A number that was computed from an expected value, plus what the memory is ahead of that.
     fn ahead(&mut self, swap: Shadow, memory: &Shadow, expected: &Shadow) -> Shadow {
-        let ahead = memory.x - expected.x;
-        if memory.n == expected.n && ahead == 0.0 {
+        // Infinite numbers, which a largest one begins as, are equal and have no difference.
+        if memory.n == expected.n && memory.x == expected.x {
             return swap;
         }
+        let ahead = memory.x - expected.x;
         let x = swap.x + ahead;
         let r = up(f64::from(swap.r) + ahead.abs());
         let c = [swap.c, memory.c, expected.c].map(f64::from);

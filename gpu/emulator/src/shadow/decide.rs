@@ -99,7 +99,7 @@ impl Journal {
     #[inline(never)]
     pub(super) fn tie(&mut self, setp: &Setp, lanes: u32) {
         // With another predicate in it the result does not say which way the comparison went.
-        if !setp.comparison.orders() || setp.combine.is_some() {
+        if !setp.comparison.is_of_values() || setp.combine.is_some() {
             return;
         }
         let tie = Tie(self.place());
@@ -189,9 +189,11 @@ impl Journal {
         open: bool,
     ) -> Shadow {
         let takes_first = b.is_nan() || if greatest { a >= b } else { a <= b };
-        let (mut taken, other) = if takes_first { (first, second) } else { (second, first) };
-        if flush && taken.x.abs() < NORMAL + f64::from(taken.r) && taken.x != 0.0 {
-            taken.r = up(f64::from(taken.r) + NORMAL);
+        let (mut taken, mut other) = if takes_first { (first, second) } else { (second, first) };
+        for one in [&mut taken, &mut other] {
+            if flush && one.x.abs() < NORMAL + f64::from(one.r) && one.x != 0.0 {
+                one.r = up(f64::from(one.r) + NORMAL);
+            }
         }
         if a.is_nan() || b.is_nan() {
             return taken;
@@ -203,12 +205,14 @@ impl Journal {
         if !undecided && !either {
             return taken;
         }
-        // Whichever of both it is in real arithmetic: no further away than the other is.
-        let c = up(f64::from(taken.c.max(other.c)) + (taken.x - other.x).abs());
+        // In real arithmetic it is the greater or lesser of both, whichever f32 took. An extreme of numbers that are
+        // off by r and s, or uncertain by them, is so by no more than the larger.
+        let is_taken = if greatest { taken.x >= other.x } else { taken.x <= other.x };
+        let [x, y] = if is_taken { [&taken, &other] } else { [&other, &taken] };
+        let (r, c) = (x.r.max(y.r), x.c.max(y.c));
         let flags = Flags { open, undecided: true };
-        let n =
-            self.node(Function::Chosen, [Some(&taken), Some(&other), None], (taken.x, c), flags);
-        Shadow { r: taken.r.max(other.r), c, n, ..taken }
+        let n = self.node(Function::Chosen, [Some(x), Some(y), None], (x.x, c), flags);
+        Shadow { x: x.x, r, c, n }
     }
 
     /// A rounding to a whole number: the decision.

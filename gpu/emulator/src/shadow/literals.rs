@@ -53,13 +53,13 @@ fn is_marked(kernel: &Kernel) -> bool {
 /// The functions that are followed as polynomials.
 pub(super) fn followed(kernel: &Kernel, others: &[Chain]) -> impl Iterator<Item = &'static str> {
     let marked = is_marked(kernel);
-    let other = (!others.is_empty()).then_some(OTHER);
+    let other = (!others.is_empty()).then_some(UNKNOWN_FUNCTION);
     let known = polynomials(kernel).map(|polynomial| polynomial.function);
     known.chain(other).filter(move |_| !marked)
 }
 
 /// What polynomials are called that are not known.
-const OTHER: &str = "a function that is not known";
+pub const UNKNOWN_FUNCTION: &str = "a function that is not known";
 
 /// The polynomials of which no function is known: fewer than three in five of their literals are a known one's.
 pub(super) fn others(kernel: &Kernel) -> Vec<Chain> {

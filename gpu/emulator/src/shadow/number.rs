@@ -189,9 +189,10 @@ impl Word {
         }
     }
 
-    /// What refers to a number, and is never it again.
+    /// What refers to a number, and is never it again. Of a number whose bits say all, as a literal's, nothing is left.
     pub(crate) fn garbled(of: Option<Shadow>) -> Self {
-        of.map_or(Self::None, |shadow| Self::Refers(Source { shadow, bits: NO_FLOAT }))
+        of.filter(|shadow| !shadow.is_plain())
+            .map_or(Self::None, |shadow| Self::Refers(Source { shadow, bits: NO_FLOAT }))
     }
 
     /// The word with these halves.

@@ -63,7 +63,7 @@ impl Passing {
     /// The partial derivatives of one of the nodes.
     fn partials(&self, function: Function, node: usize) -> [f64; 3] {
         let at = |all: &Numbers| [all[0][node], all[1][node], all[2][node]];
-        slopes(function, (at(&self.x), at(&self.c)), self.y[node], false).0
+        slopes(function, (at(&self.x), at(&self.c)), self.y[node]).0
     }
 
     /// The slopes, times the derivatives by the nodes; by code of its own for what kernels are full of.
@@ -87,13 +87,15 @@ impl Passing {
         for node in 0..LANES {
             let x = [self.x[0][node], self.x[1][node], self.x[2][node]];
             let c = [self.c[0][node], self.c[1][node], self.c[2][node]];
-            let (d, e) = slopes(function, (x, c), self.y[node], undecided >> node & 1 == 1);
+            let (d, e) = slopes(function, (x, c), self.y[node]);
             let (a, doubt) = (self.a[node], self.doubt[node]);
             for k in 0..function.operands().min(3) {
                 let product = a * d[k];
                 self.products[k][node] = product;
-                self.doubts[k][node] =
-                    times(d[k].abs(), doubt) + times(e[k], a.abs() + doubt) + UNIT * product.abs();
+                let known = times(d[k].abs(), doubt) + times(e[k], a.abs() + doubt);
+                let all =
+                    if undecided >> node & 1 == 1 { either(function, k, a, doubt) } else { known };
+                self.doubts[k][node] = all + UNIT * product.abs();
             }
         }
     }
@@ -113,17 +115,24 @@ impl Passing {
 
 /// The partial derivatives of a node and how far they are uncertain.
 #[inline(always)]
-fn slopes(
-    function: Function,
-    (x, c): ([f64; 3], [f64; 3]),
-    y: f64,
-    undecided: bool,
-) -> ([f64; 3], [f64; 3]) {
+fn slopes(function: Function, (x, c): ([f64; 3], [f64; 3]), y: f64) -> ([f64; 3], [f64; 3]) {
     let d = partials(function, x, y);
-    let e = doubts(function, x, d, c);
-    // Either of two, or neither: each may have the whole derivative or none, or its negative.
-    let more = if undecided { 2.0 } else { 0.0 };
-    (d, [e[0] + more, e[1] + more, e[2] + more])
+    (d, doubts(function, x, d, c))
+}
+
+/// How far what operand k of an undecided node is given is uncertain, where the derivative by the node is `a`, off by
+/// up to `doubt`.
+///
+/// Of two operands that are chosen from, the first is given t (a + s) with |s| <= doubt and a share t from 0 to 1,
+/// where it is said to be given a: off by at most the larger of both. The other is given no more than all of it. At
+/// the edge of an absolute value or a clamp, the slope may be any from -1 to 1.
+#[inline(always)]
+fn either(function: Function, k: usize, a: f64, doubt: f64) -> f64 {
+    match (function, k) {
+        (Function::Chosen, 0) => doubt.max(a.abs()),
+        (Function::Chosen, _) => a.abs() + doubt,
+        _ => 2.0 * a.abs() + doubt,
+    }
 }
 
 /// A sweep. Dispatched by pulp, for the widest registers there are.

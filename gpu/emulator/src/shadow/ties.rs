@@ -3,7 +3,8 @@
 //! `x > 0 ? x : 0` and `x >= 0 ? x : 0` are one function of two spellings. At x = 0 they have the same value and
 //! another derivative, and neither is wrong: the derivatives from both sides are the ends of the generalized one
 //! (Clarke, *Optimization and Nonsmooth Analysis*, 1983, section 2.1). A launch whose ties are reversed is the
-//! other spelling. An equality (`==`) is no order and is left as it is.
+//! other spelling. So is one that finds equal numbers unequal, where a value has a branch of its own (`x == 1 ? 1`
+//! in a power): the function has the derivative of the other branch there.
 
 use super::super::ir::Comparison;
 
@@ -21,12 +22,12 @@ pub enum Reversed {
 }
 
 impl Comparison {
-    /// Whether it says which of two numbers is less.
-    pub(super) const fn orders(self) -> bool {
+    /// Whether it compares the values of two numbers.
+    pub(super) const fn is_of_values(self) -> bool {
         match self {
-            Self::Lt | Self::Le | Self::Gt | Self::Ge => true,
-            Self::Ltu | Self::Leu | Self::Gtu | Self::Geu => true,
-            Self::Eq | Self::Ne | Self::Equ | Self::Neu | Self::Num | Self::Nan => false,
+            Self::Lt | Self::Le | Self::Gt | Self::Ge | Self::Eq | Self::Ne => true,
+            Self::Ltu | Self::Leu | Self::Gtu | Self::Geu | Self::Equ | Self::Neu => true,
+            Self::Num | Self::Nan => false,
         }
     }
 }

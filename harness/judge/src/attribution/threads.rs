@@ -26,11 +26,13 @@ pub struct Parts {
     pub uses: Vec<Contribution>,
     /// By its threads.
     pub shares: Vec<Share>,
+    /// By the gradients that the backward kernel is given, where there are several: a name, and what goes through it.
+    pub given: Vec<(String, f64)>,
 }
 
 impl From<(Vec<Contribution>, Vec<Share>)> for Parts {
     fn from((uses, shares): (Vec<Contribution>, Vec<Share>)) -> Self {
-        Self { uses, shares }
+        Self { uses, shares, given: Vec::new() }
     }
 }
 
@@ -228,7 +230,7 @@ mod tests {
             let expected: f64 = shares.iter().map(|share| share.value).sum();
             let found = shares.iter().map(|share| held(share) * share.value).sum();
             let element = Element { index, found, expected, uncertainty: 1e-9, float: 0.0 };
-            (element, Parts { uses: Vec::new(), shares })
+            (element, Parts { shares, ..Parts::default() })
         };
         let elements = [element(0), element(1)];
         let wrong: Vec<_> = elements

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use splatcheck_emulator::{Conventions, Schedule};
+use splatcheck_emulator::{Conventions, Schedule, UNKNOWN_FUNCTION};
 
 use super::asked::{Found, Question, Ran};
 use super::options::Plan;
@@ -269,13 +269,21 @@ pub(super) fn notes(ran: &Ran) -> String {
     }
     let functions = all.iter().flat_map(|(_, checked)| &checked.polynomials);
     let functions: BTreeSet<&str> = functions.copied().collect();
-    if !functions.is_empty() {
-        let names: Vec<_> = functions.into_iter().collect();
+    let (known, others): (Vec<_>, Vec<_>) =
+        functions.into_iter().partition(|name| *name != UNKNOWN_FUNCTION);
+    let exact = "(a .cu file, or PTX that is compiled with markers.cuh, makes them exact)";
+    if !known.is_empty() {
+        let names = known.join(", ");
         let _ = writeln!(
             text,
-            "followed as polynomials: {}: their derivatives are uncertain by some 1e-6 (compile with \
-             markers.cuh to make them exact)",
-            names.join(", ")
+            "followed as polynomials: {names}: their derivatives are uncertain by some 1e-6 {exact}"
+        );
+    }
+    if !others.is_empty() {
+        let _ = writeln!(
+            text,
+            "followed as polynomials: functions that are not known: their coefficients are uncertain by 4e-5 of \
+             the largest, and derivatives by more behind an exponential {exact}"
         );
     }
     let mut lost: BTreeMap<&str, u64> = BTreeMap::new();

@@ -15,6 +15,17 @@ use splatcheck_workloads::layout::{Array, Expression, Tensor};
 
 impl Check<'_> {
     pub(super) fn argument(&self, written: &text::Parameter, at: &At) -> Result<Argument, Problem> {
+        match written.count {
+            None => self.value(written, at),
+            Some(_) => {
+                let advice = "it says how many numbers of a tensor a structure holds: leave it out";
+                Err(at.key("count").problem("given", advice))
+            }
+        }
+    }
+
+    /// A parameter, or a member of one.
+    fn value(&self, written: &text::Parameter, at: &At) -> Result<Argument, Problem> {
         let text::Parameter { u8, u32, i32, u64, i64, f32, f64, .. } = written;
         let mut found: Vec<(&str, Argument)> = Vec::new();
         let numbers = [
@@ -182,7 +193,7 @@ impl Check<'_> {
         Ok(Scalar::Number(number, value))
     }
 
-    fn structure(&self, members: &[text::Member], at: &At) -> Result<Argument, Problem> {
+    fn structure(&self, members: &[text::Parameter], at: &At) -> Result<Argument, Problem> {
         let mut scalars = Vec::with_capacity(members.len());
         for (member, number) in members.iter().zip(1..) {
             let at = At { line: at.line, place: format!("{} member {number}", at.place) };
@@ -194,55 +205,30 @@ impl Check<'_> {
         Ok(Argument::Struct(scalars))
     }
 
-    fn member(&self, member: &text::Member, at: &At) -> Result<Scalar, Problem> {
-        let text::Member { u8, u32, i32, u64, i64, f32, f64, tensor, layout, axes, role, count } =
-            member;
-        let numbers = [
-            (u8, Number::U8),
-            (u32, Number::U32),
-            (i32, Number::I32),
-            (u64, Number::U64),
-            (i64, Number::I64),
-            (f32, Number::F32),
-            (f64, Number::F64),
-        ];
-        let given: Vec<_> =
-            numbers.iter().filter_map(|(value, number)| Some((value.as_ref()?, *number))).collect();
-        let said = layout.is_some() || axes.is_some() || role.is_some();
-        match (&given[..], tensor, count) {
-            ([(value, number)], None, None) if !said => self.scalar(*number, value, at),
-            ([], Some(_), count) => {
-                let written = text::Parameter {
-                    tensor: tensor.clone(),
-                    layout: layout.clone(),
-                    axes: axes.clone(),
-                    role: role.clone(),
-                    ..text::Parameter::default()
-                };
-                match (self.array(&written, at)?, count) {
-                    (Some(Argument::Input(array)), Some(count)) if *count <= MOST_WORDS => {
-                        Ok(Scalar::Words(array, *count))
-                    }
-                    (Some(pointer), None) if self.language == Language::Ptx => {
-                        Ok(Scalar::Pointer(Box::new(pointer)))
-                    }
-                    (_, None) => Err(at.problem(
-                        "a tensor without count",
-                        "WGSL has no pointers in structures: bind the tensor by itself",
-                    )),
-                    (_, Some(count)) => Err(at.key("count").problem(
-                        &count.to_string(),
-                        format!(
-                            "by value a structure holds an input, of up to {MOST_WORDS} numbers"
-                        ),
-                    )),
-                }
+    /// A member is what a parameter may be, or with `count` the numbers of a tensor.
+    fn member(&self, member: &text::Parameter, at: &At) -> Result<Scalar, Problem> {
+        let is_wgsl = self.language == Language::Wgsl;
+        let argument = self.value(member, at)?;
+        match (argument, member.count) {
+            (Argument::Input(array), Some(count)) if count <= MOST_WORDS => {
+                Ok(Scalar::Words(array, count))
             }
-            _ => Err(at.problem(
-                "not one number",
-                "give one of u8, u32, i32, u64, i64, f32, f64, as in { f32 = \"alpha_max\" }, or a \
-                 tensor",
+            (_, Some(count)) => Err(at.key("count").problem(
+                &count.to_string(),
+                format!("by value a structure holds an input, of up to {MOST_WORDS} numbers"),
             )),
+            (Argument::Struct(mut members), None) if member.structure.is_none() => {
+                Ok(members.swap_remove(0))
+            }
+            (Argument::Struct(_), None) if is_wgsl => {
+                Err(at.problem("a structure in a structure", "list its members in its place"))
+            }
+            (Argument::Struct(members), None) => Ok(Scalar::Struct(members)),
+            (_, None) if is_wgsl => Err(at.problem(
+                "a tensor without count",
+                "WGSL has no pointers in structures: bind the tensor by itself",
+            )),
+            (pointer, None) => Ok(Scalar::Pointer(Box::new(pointer))),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Check<'_> {
         }
         for parameter in manifest.parameters() {
             let Argument::Struct(members) = &parameter.argument else { continue };
-            if members.iter().any(|member| matches!(member, Scalar::Words(..))) {
+            if members.iter().any(Scalar::has_words) {
                 let advice = "with cameras = \"all\" a structure holds no numbers of a tensor: give a pointer";
                 let problem = Problem::new(&*parameter.place, "a tensor with count", advice);
                 return Err(problem.at_line(parameter.line));

@@ -350,7 +350,8 @@ fn of_scalar(scalar: &Scalar) -> Vec<Word> {
         Scalar::Number(Number::U32, _) => vec![Word::U32],
         // The manifest's check leaves none of them.
         Scalar::Number(Number::U8 | Number::U64 | Number::I64 | Number::F64, _)
-        | Scalar::Pointer(_) => {
+        | Scalar::Pointer(_)
+        | Scalar::Struct(_) => {
             vec![Word::Other]
         }
     }

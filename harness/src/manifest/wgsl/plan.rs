@@ -229,7 +229,7 @@ impl<'k> Making<'k> {
                     given.extend(words_of(array, *count, self.inputs, self.symbols)?);
                 }
                 // The manifest's check leaves none.
-                Scalar::Pointer(_) => given.push(0),
+                Scalar::Pointer(_) | Scalar::Struct(_) => given.push(0),
                 Scalar::Number(number, value) => {
                     let bytes = number_bytes(*number, value, self.symbols)?;
                     given.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&bytes));

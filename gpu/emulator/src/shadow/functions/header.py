@@ -66,6 +66,11 @@ def header():
     for name in PLAIN:
         add(f"static __device__ __forceinline__ float splatcheck_{name}(float a) {{ return splatcheck_{name}f(a); }}\n")
         add(f"static __device__ __forceinline__ double splatcheck_{name}(double a) {{ return {name}(a); }}\n")
+    # NVRTC has no std of its own.
+    add("#ifndef __CUDACC_RTC__\nnamespace std {\n")
+    for name in ONE + TWO + PLAIN:
+        add(f"using ::splatcheck_{name};\n")
+    add("}\n#endif\n")
     for name in ONE + TWO:
         add(f"#define {name} splatcheck_{name}\n")
     add("#define sincosf splatcheck_sincosf\n")

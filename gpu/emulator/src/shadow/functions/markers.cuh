@@ -523,6 +523,72 @@ static __device__ __forceinline__ float splatcheck_exp2(float a) { return splatc
 static __device__ __forceinline__ double splatcheck_exp2(double a) { return exp2(a); }
 static __device__ __forceinline__ float splatcheck_log2(float a) { return splatcheck_log2f(a); }
 static __device__ __forceinline__ double splatcheck_log2(double a) { return log2(a); }
+#ifndef __CUDACC_RTC__
+namespace std {
+using ::splatcheck_expf;
+using ::splatcheck_exp10f;
+using ::splatcheck_expm1f;
+using ::splatcheck_logf;
+using ::splatcheck_log10f;
+using ::splatcheck_log1pf;
+using ::splatcheck_sinf;
+using ::splatcheck_cosf;
+using ::splatcheck_tanf;
+using ::splatcheck_sinpif;
+using ::splatcheck_cospif;
+using ::splatcheck_asinf;
+using ::splatcheck_acosf;
+using ::splatcheck_atanf;
+using ::splatcheck_sinhf;
+using ::splatcheck_coshf;
+using ::splatcheck_tanhf;
+using ::splatcheck_asinhf;
+using ::splatcheck_acoshf;
+using ::splatcheck_atanhf;
+using ::splatcheck_erff;
+using ::splatcheck_erfcf;
+using ::splatcheck_normcdff;
+using ::splatcheck_lgammaf;
+using ::splatcheck_tgammaf;
+using ::splatcheck_cbrtf;
+using ::splatcheck_rcbrtf;
+using ::splatcheck_exp2f;
+using ::splatcheck_log2f;
+using ::splatcheck_powf;
+using ::splatcheck_atan2f;
+using ::splatcheck_hypotf;
+using ::splatcheck_rhypotf;
+using ::splatcheck_exp;
+using ::splatcheck_exp10;
+using ::splatcheck_expm1;
+using ::splatcheck_log;
+using ::splatcheck_log10;
+using ::splatcheck_log1p;
+using ::splatcheck_sin;
+using ::splatcheck_cos;
+using ::splatcheck_tan;
+using ::splatcheck_sinpi;
+using ::splatcheck_cospi;
+using ::splatcheck_asin;
+using ::splatcheck_acos;
+using ::splatcheck_atan;
+using ::splatcheck_sinh;
+using ::splatcheck_cosh;
+using ::splatcheck_tanh;
+using ::splatcheck_asinh;
+using ::splatcheck_acosh;
+using ::splatcheck_atanh;
+using ::splatcheck_erf;
+using ::splatcheck_erfc;
+using ::splatcheck_normcdf;
+using ::splatcheck_lgamma;
+using ::splatcheck_tgamma;
+using ::splatcheck_cbrt;
+using ::splatcheck_rcbrt;
+using ::splatcheck_exp2;
+using ::splatcheck_log2;
+}
+#endif
 #define expf splatcheck_expf
 #define exp10f splatcheck_exp10f
 #define expm1f splatcheck_expm1f

@@ -67,16 +67,29 @@ fn at_a_kink_either_derivative_is_right() {
     assert!(same.slopes().iter().all(|slope| slope.uncertainty < 1e-15), "has one derivative");
 }
 
-/// The lesser of two that rounding cannot tell apart: the value is sure to their distance, the
-/// derivative may be either's.
+/// The lesser of two that rounding cannot tell apart: the value is sure, the derivative may be either's.
 #[test]
 fn an_open_choice_doubts_the_derivative_and_not_the_value() {
     let body = "div.rn.f32 %f3, %f1, 0f40A00000;\nmul.f32 %f4, %f3, 0f40A00000;\nadd.f32 %f5, %f1, 0f33800000;\n\
                 min.f32 %f2, %f4, %f5;";
     let (all, outcome) = decided(body, &[1.1_f32; 32]);
     assert_eq!(all.last(), Some(&Decided { all: 32, open: 32, ties: 0 }), "{all:?}");
-    assert!(outcome.values()[0].uncertainty < 1e-6, "{:?}", outcome.values()[0]);
+    assert!(outcome.values()[0].uncertainty < 1e-14, "{:?}", outcome.values()[0]);
     assert!(outcome.slopes()[0].uncertainty >= 1.0, "{:?}", outcome.slopes()[0]);
+}
+
+/// The logarithm of a sum of powers, less their largest: which of both that is does not matter.
+#[test]
+fn an_open_choice_that_cancels_doubts_nothing() {
+    let body = "div.rn.f32 %f3, %f1, 0f40A00000;\nmul.f32 %f4, %f3, 0f40A00000;\nadd.f32 %f5, %f1, 0f33800000;\n\
+                max.f32 %f6, %f4, %f5;\nsub.f32 %f7, %f4, %f6;\nsub.f32 %f8, %f5, %f6;\n\
+                ex2.approx.f32 %f7, %f7;\nex2.approx.f32 %f8, %f8;\nadd.f32 %f7, %f7, %f8;\n\
+                lg2.approx.f32 %f7, %f7;\nadd.f32 %f2, %f6, %f7;";
+    let (all, outcome) = decided(body, &[1.1_f32; 32]);
+    assert_eq!(all.last(), Some(&Decided { all: 32, open: 32, ties: 0 }), "{all:?}");
+    let slope = outcome.slopes()[0];
+    assert!((slope.value - 1.0).abs() <= slope.uncertainty, "{slope:?}");
+    assert!(slope.uncertainty < 1e-13, "{slope:?}");
 }
 
 /// Between the choice and the store there is only a copy: the derivative is doubted all the same.
