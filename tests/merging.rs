@@ -222,6 +222,10 @@ fn a_part_that_cannot_be_read_is_named_and_the_others_are_joined() {
         for word in words {
             assert!(said.contains(word), "does not say '{word}': {said}");
         }
+        assert!(
+            said.starts_with("not all was judged; of the parts that could be read: "),
+            "{said}"
+        );
         assert!(said.contains("NOT JUDGED: the cases of part 2/3"), "{said}");
         assert!(said.contains("9 cases, "), "those of two parts: {said}");
         assert!(!whole.join(RESULT).exists(), "no result that looks whole: {said}");

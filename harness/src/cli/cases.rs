@@ -48,9 +48,9 @@ pub struct CasesArgs {
 
 /// Where the files are, for `--help`.
 const FILES: &str = "\
-A program reads one .safetensors and writes one, of f32 (indices: i32), for N Gaussians, C cameras, D
-channels, K harmonics (no such dimension for direct colours), H x W pixels, T tiles and M pairs of a tile and
-a Gaussian in it. Numbers by themselves (width, height, alpha_max, ...) are text in the metadata.
+A program reads one .safetensors and writes one, of f32 (indices: i32, visible: u32), for N Gaussians, C
+cameras, D channels, K harmonics (no such dimension for direct colours), H x W pixels, T tiles and M pairs of
+a tile and a Gaussian in it. Numbers by themselves (width, height, alpha_max, ...) are text in the metadata.
   --level raster, one camera
     reads   means2d [N,2] conics [N,3] opacities [N] colors [N,D] background [D] tile_offsets [T+1]
             flatten_ids [M]: tile t owns flatten_ids[tile_offsets[t]..tile_offsets[t+1]], front to back;

@@ -87,6 +87,10 @@ pub fn run(merge: &MergePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         .write(&staged.path(), output)
         .map_err(|error| CliError::caused("cannot write the result", error))?;
     staged.publish().map_err(cannot)?;
+    // What the parts that are there agree on is no verdict on the whole.
+    if !whole.is_whole() {
+        write!(out, "not all was judged; of the parts that could be read: ")?;
+    }
     out.write_all(whole.text(output, *detail).as_bytes())?;
     unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let gaps = unread.gap(PARTS).into_iter().collect();
