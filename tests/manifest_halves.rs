@@ -93,7 +93,7 @@ fn what_has_no_bound_in_16_bits_is_refused_with_its_line() {
         (
             raster,
             ["\"render_alphas\"", "\"render_alphas\", dtype = \"f16\""],
-            "cases are not rounded in it",
+            "its cases are not rounded: gradcheck judges",
         ),
         (
             raster,

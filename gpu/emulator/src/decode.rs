@@ -17,13 +17,12 @@ mod unread;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::ir::{Findings, Kernel, Module, Parameter, Space};
+use super::ir::{Empty, Findings, Kernel, Module, Parameter, Space};
 use super::lanes::WARP;
 use super::memory::MODULE_BASE;
 use super::parse::{
     Function, ParameterKind, ParseError, Parsed, Problem, Source, Variable, parse, refusal,
 };
-use super::unfilled::Empty;
 pub(super) use assemble::LOCAL_BASE;
 use assemble::Symbols;
 pub use operands::MNEMONICS;

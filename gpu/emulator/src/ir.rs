@@ -15,7 +15,6 @@ use std::sync::{Arc, OnceLock};
 
 use super::parse::ParseError;
 pub use super::parse::{ParameterKind, Space};
-use super::unfilled::Empty;
 pub(super) use arithmetic::{
     Approximation, Arithmetic, B64Count, B64Unary, Boolean, Compared, Comparison, FloatBinary,
     FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, NarrowFormat, Rounding, Setp,
@@ -50,6 +49,14 @@ pub struct Module {
     pub(super) lane_width: u32,
     /// Which it is of the modules that a memory has.
     pub(super) number: u32,
+}
+
+/// A variable without an initializer, in the bytes of a module's variables.
+#[derive(Debug)]
+pub(super) struct Empty {
+    pub(super) name: String,
+    pub(super) begin: u64,
+    pub(super) end: u64,
 }
 
 /// A kernel ready to run.

@@ -6,16 +6,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::ir::{Address, Base, Kernel, Memory, Module, Op, Place, RareMemory};
+use super::ir::{Address, Base, Empty, Kernel, Memory, Module, Op, Place, RareMemory};
 use super::memory::MODULE_BASE;
-
-/// A variable without an initializer, in the bytes of a module's variables.
-#[derive(Debug)]
-pub(super) struct Empty {
-    pub(super) name: String,
-    pub(super) begin: u64,
-    pub(super) end: u64,
-}
 
 /// What is done with variables, by their numbers.
 #[derive(Default)]
