@@ -318,8 +318,10 @@ pub(super) fn compared(
         }
         let found = exact.value;
         // A formula that is off by less than an f32 of the derivative is rounded is as right as any: a series in place
-        // of a function, cut where f32 ends.
-        let rounded = f64::from(f32::EPSILON) / 2.0 * expected.abs();
+        // of a function, cut where f32 ends. Where its terms cancel, it is off by what rounding may take them, as long
+        // as that is no more than an f32 of the array's size is rounded by.
+        let half_unit = f64::from(f32::EPSILON) / 2.0 * expected.abs();
+        let rounded = half_unit.max(exact.radius.min(unit));
         let distance = (found - expected).abs();
         let distance =
             if distance <= uncertainty + rounded { distance.min(uncertainty) } else { distance };

@@ -398,18 +398,20 @@ impl<S: Scalar> Converted<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::splat::files::corpus::read_any_case;
+    use crate::splat::generators::{Draw, find};
     use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
-    use splatcheck_judge::io::source_tree::folder;
     use splatcheck_reference::arithmetic::{Cuda, Ieee};
     use splatcheck_reference::splat::bounds::GradientBounds;
+    use splatcheck_reference::splat::convention::Profile;
 
     /// The exact gradients of a program whose transmittance is the exact product lie within the bounds of those that
     /// recompute it, and not within those of programs that begin with what was stored.
     #[test]
     fn a_transmittance_that_is_recomputed_has_bounds_of_its_own() {
-        let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
-        let case = read_any_case(&corpus.join("list-of-257.toml"), None).expect("a case");
+        // A list of 1025, of which the first pixels see all.
+        let draw = Draw { profile: Profile::Inria, lane_width: 32, turn: 11 };
+        let sizes = find("sizes").expect("a generator");
+        let case = sizes.draw(draw, 1, 0).expect("no data needed").current();
         let stage = RasterStage::new(&case, 0).expect("few pairs");
         let mut exact = stage.clone();
         let forward = stage.forward_bounds::<Ieee>().transmittance;
