@@ -278,17 +278,23 @@ fn a_real_compiler_makes_ptx_that_is_judged() {
     // Functions are exact, unless the header does not fit the source.
     let source = "#include <cmath>\n#if defined(OWN) && defined(expf)\n#error these names are taken\n#endif\n\
                   extern \"C\" __global__ void k(const float* x, float* y) {\n\
-                  y[0] = std::tanh(x[0]) + expf(x[0]);\n}\n";
+                  y[0] = std::tanh(x[0]) + expf(x[0]);\n}\n\
+                  extern \"C\" __global__ void b(const float* x, const float* v_y, float* v_x) {\n\
+                  float t = tanhf(x[0]); v_x[0] = v_y[0] * (1 - t * t + expf(x[0]));\n}\n";
     fs::write(folder.path().join("f.cu"), source).expect("written");
-    let manifest = "[inputs]\nx = { shape = [1] }\n[outputs]\ny = { shape = [1] }\n[forward]\n\
-                    kernel = \"k\"\nblock = [1]\ngrid = [1]\nparameters = [\"x\", \"y\"]\n";
+    let launch = "block = [1]\ngrid = [1]\nparameters =";
+    let manifest = format!(
+        "[inputs]\nx = {{ shape = [1] }}\n[outputs]\ny = {{ shape = [1] }}\n[gradients]\ny = \"v_y\"\n\
+         x = \"v_x\"\n[forward]\nkernel = \"k\"\n{launch} [\"x\", \"y\"]\n\
+         [backward]\nkernel = \"b\"\n{launch} [\"x\", \"v_y\", \"v_x\"]\n"
+    );
     fs::write(folder.path().join("f.toml"), manifest).expect("written");
     for (name, polynomials) in [("ANY", false), ("OWN", true)] {
-        let words = ["accuracy", "f.cu", "--manifest", "f.toml", "--cases", "2", "-D", name];
-        let measured = real(&words);
-        assert_eq!(measured.code, Some(0), "{measured:?}");
-        let told = measured.out.contains("followed as polynomials: ");
-        assert_eq!(told, polynomials, "{measured:?}");
+        let words = ["gradcheck", "f.cu", "--manifest", "f.toml", "--cases", "2", "-D", name];
+        let checked = real(&words);
+        assert_eq!(checked.code, Some(0), "{checked:?}");
+        let told = checked.out.contains("followed as polynomials: ");
+        assert_eq!(told, polynomials, "{checked:?}");
     }
     // Its own headers and macros, and what it says of a source that is none.
     let source = "#include <half.h>\nextern \"C\" __global__ void k(float* y) { y[0] = HALF; }\n";
