@@ -16,14 +16,7 @@ fn expectation(a: [f64; 6], b: [f64; 3], radius: f64) -> Expectation {
         Output { name: "v_a", shape: vec![3, 2], bound: sum(&a) },
         Output { name: "v_b", shape: vec![3], bound: sum(&b) },
     ];
-    let rows = Rows {
-        count: 3,
-        outputs,
-        terms: None,
-        presence: None,
-        lane_sums: Vec::new(),
-        open: Vec::new(),
-    };
+    let rows = Rows { count: 3, outputs, ..Rows::default() };
     Expectation { model: Wgsl::TABLE, undecided: 0, rows: vec![rows] }
 }
 

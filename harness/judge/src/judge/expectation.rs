@@ -64,7 +64,7 @@ impl Expectation {
 
 /// Outputs with the same first dimensions. They are compared row by row, so that of elements that are
 /// equally wrong the report shows one of the first row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// Rows.
     pub count: usize,
@@ -268,14 +268,7 @@ impl Rows {
     /// Outputs that are no sums, compared element by element.
     #[must_use]
     pub fn single(output: Output) -> Self {
-        Self {
-            count: 1,
-            outputs: vec![output],
-            terms: None,
-            presence: None,
-            lane_sums: Vec::new(),
-            open: Vec::new(),
-        }
+        Self { count: 1, outputs: vec![output], ..Self::default() }
     }
 
     /// Drops the outputs of these names. Where the kernel's decision on a row is among them, nothing is

@@ -168,9 +168,7 @@ fn sums_are_bounded_by_the_order_that_the_setting_allows() {
         count: 2,
         outputs: vec![output("v_opacities", &[2])],
         terms: Some(Terms::ByWorkgroup { offsets: vec![0, 0, 1], counts: vec![256] }),
-        lane_sums: Vec::new(),
-        open: Vec::new(),
-        presence: None,
+        ..Rows::default()
     };
     let terms = rows.terms.as_ref().expect("they were given");
     let depth = |reduction, threshold| {

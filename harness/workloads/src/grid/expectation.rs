@@ -50,9 +50,7 @@ pub(super) fn backward<M: Model>(case: &Points) -> Expectation {
         count,
         outputs: vec![output],
         terms: Some(Terms::ByLane(lanes::<M>(case))),
-        presence: None,
-        lane_sums: Vec::new(),
-        open: Vec::new(),
+        ..Rows::default()
     };
     Expectation { model: M::TABLE, undecided: open(&bounds.undecided), rows: vec![rows] }
 }

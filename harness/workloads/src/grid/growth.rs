@@ -184,14 +184,7 @@ fn expect<M: Model>(case: &TableGrowth) -> Expectation {
         output("offsets", count + 1, follows(offsets, Arc::new(OfEntries))),
     ];
     let undecided = bounds.iter().filter(|level| level.is_open()).count() as u64;
-    let rows = Rows {
-        count: 1,
-        outputs,
-        terms: None,
-        presence: None,
-        lane_sums: Vec::new(),
-        open: Vec::new(),
-    };
+    let rows = Rows { count: 1, outputs, ..Rows::default() };
     Expectation { model: M::TABLE, undecided, rows: vec![rows] }
 }
 

@@ -126,9 +126,7 @@ fn expectation<M: Model>(numbers: &Numbers) -> Expectation {
             count: numbers.rows(),
             before: numbers.initial.clone(),
         })),
-        presence: None,
-        lane_sums: Vec::new(),
-        open: Vec::new(),
+        ..Rows::default()
     };
     Expectation { model: M::TABLE, undecided: 0, rows: vec![rows] }
 }

@@ -177,14 +177,7 @@ fn anything(cameras: usize, gaussians: usize) -> Rows {
         shape: vec![cameras, gaussians],
         bound: OutputBound::Interval(vec![(0.0, f64::INFINITY); count]),
     };
-    Rows {
-        count,
-        outputs: vec![output],
-        terms: None,
-        presence: None,
-        lane_sums: Vec::new(),
-        open: vec![true; count],
-    }
+    Rows { count, outputs: vec![output], open: vec![true; count], ..Rows::default() }
 }
 
 impl Oracle for OnImage {

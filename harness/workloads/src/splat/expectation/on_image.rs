@@ -72,7 +72,7 @@ fn forward<M: Model>(stage: &ImageStage) -> Expectation {
     Expectation {
         model: M::TABLE,
         undecided: cameras.iter().map(|(_, undecided)| undecided.total()).sum(),
-        rows: vec![Rows { count, outputs, terms: None, presence, lane_sums: Vec::new(), open }],
+        rows: vec![Rows { count, outputs, presence, open, ..Rows::default() }],
     }
 }
 

@@ -64,14 +64,7 @@ fn forward<M: Model>(stage: &ProjectStage) -> Expectation {
     Expectation {
         model: M::TABLE,
         undecided: cameras.iter().map(|camera| camera.undecided.total()).sum(),
-        rows: vec![Rows {
-            count,
-            outputs,
-            terms: None,
-            presence,
-            lane_sums: Vec::new(),
-            open: Vec::new(),
-        }],
+        rows: vec![Rows { count, outputs, presence, ..Rows::default() }],
     }
 }
 
@@ -150,9 +143,8 @@ fn own_gradients(color: Vec<usize>, bounds: &ProjectionGradientBounds, gaussians
         count: gaussians,
         outputs,
         terms: Some(Terms::InAnyOrder(terms)),
-        presence: None,
-        lane_sums: Vec::new(),
         open,
+        ..Rows::default()
     }
 }
 
@@ -181,12 +173,5 @@ fn viewmats(bounds: &ProjectionGradientBounds, gaussians: usize) -> Rows {
         bound: OutputBound::Sum(elements),
     };
     let terms = Some(Terms::ByWorkgroup { offsets, counts });
-    Rows {
-        count: cameras,
-        outputs: vec![output],
-        terms,
-        presence: None,
-        lane_sums: Vec::new(),
-        open,
-    }
+    Rows { count: cameras, outputs: vec![output], terms, open, ..Rows::default() }
 }

@@ -121,14 +121,7 @@ fn backward<M: Model>(
     let channels = stage.inputs.raster.channels as usize;
     outputs.push(output("v_colors", channels, &[channels]));
     let terms = Terms::ByWorkgroup { offsets: count_offsets, counts };
-    let rows = Rows {
-        count: gaussians,
-        outputs,
-        terms: Some(terms),
-        presence: None,
-        lane_sums: Vec::new(),
-        open: Vec::new(),
-    };
+    let rows = Rows { count: gaussians, outputs, terms: Some(terms), ..Rows::default() };
     Expectation { model: M::TABLE, undecided, rows: vec![rows] }
 }
 
