@@ -1,6 +1,6 @@
 //! What wrong elements may lack: an operand of the forward kernel, or a gradient that the backward kernel is given,
-//! whose contribution is missing, negated, halved or doubled in the gradient, or the part of some threads. Of two programs that are compared: what
-//! the first adds at a line, or by some of its threads.
+//! whose contribution is missing, negated, halved or doubled in the gradient, or the part of some threads. Of two
+//! programs that are compared: what the first adds at a line, or by some of its threads.
 //!
 //! As in a [diagnosis](crate::diagnosis), elements must not lie where something says by chance: the chance of each
 //! is its bound over its error, and together they must be rarer than one in as many as there are explanations.

@@ -1,5 +1,5 @@
-//! Cases of sums by key, of grids and of harmonics whose inputs are rounded to 16 bits. What goes into the stages of splats is
-//! rounded where it is made.
+//! Cases of sums by key, of grids and of harmonics whose inputs are rounded to 16 bits. What goes
+//! into the stages of splats is rounded where it is made.
 
 use std::sync::Arc;
 
