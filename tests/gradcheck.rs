@@ -14,6 +14,31 @@ fn example(file: &str) -> String {
     root().join("harness/examples/gradcheck").join(file).display().to_string()
 }
 
+/// A pair of kernels in WGSL whose thread `i` does this for each `i < arrayLength(&x)`. The buffers are as in
+/// `read> x: array<f32>`, bound in their order.
+fn elementwise(buffers: &[&str], [forward, backward]: [&str; 2]) -> String {
+    let bound = |(at, of)| format!("@group(0) @binding({at}) var<storage, {of};\n");
+    let kernel = |name: &str, body: &str| {
+        format!(
+            "@compute @workgroup_size(32) fn {name}(@builtin(global_invocation_id) g: vec3u) {{\n\
+             let i = g.x;\nif (i < arrayLength(&x)) {{ {body} }}\n}}\n"
+        )
+    };
+    let bound: String = buffers.iter().enumerate().map(bound).collect();
+    bound + &kernel("forward", forward) + &kernel("backward", backward)
+}
+
+/// The manifest of such a pair in `pair.wgsl`: its tables of arrays, and the parameters of both kernels.
+fn manifest_of_wgsl(tables: &str, [forward, backward]: [&[&str]; 2]) -> String {
+    let launch = |name: &str, parameters: &[&str]| {
+        format!(
+            "[{name}]\nkernel = \"{name}\"\nblock = [32]\ngrid = [2]\nparameters = {parameters:?}\n"
+        )
+    };
+    let launches = launch("forward", forward) + &launch("backward", backward);
+    format!("wgsl = \"pair.wgsl\"\n{tables}{launches}")
+}
+
 #[test]
 fn a_right_pair_agrees_in_every_order() {
     let folder = tempfile::tempdir().expect("a folder");

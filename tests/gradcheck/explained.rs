@@ -1,6 +1,6 @@
 //! What a finding says: lanes, views, elements, lines, and departures on purpose.
 
-use super::copies;
+use super::{copies, elementwise, manifest_of_wgsl};
 use splatcheck_tests::{again, change, say};
 use std::fs;
 use std::path::Path;
@@ -249,28 +249,23 @@ fn a_case_stays_within_its_draw() {
 fn a_given_gradient_that_is_not_read_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let names =
-        ["read> x", "read_write> y", "read_write> z", "read> v_y", "read> v_z", "read_write> v_x"];
-    let bound = |(at, of): (usize, &str)| {
-        format!("@group(0) @binding({at}) var<storage, {of}: array<f32>;\n")
-    };
-    let kernel = |name: &str, body: &str| {
-        format!(
-            "@compute @workgroup_size(32) fn {name}(@builtin(global_invocation_id) g: vec3u) {{\n\
-             let i = g.x;\nif (i < arrayLength(&x)) {{ {body} }}\n}}\n"
-        )
-    };
-    let source = names.into_iter().enumerate().map(bound).collect::<String>()
-        + &kernel("forward", "y[i] = 3.0 * x[i]; z[i] = x[i] * x[i] + exp(x[i]);")
-        + &kernel("backward", "v_x[i] = 3.0 * v_y[i] + v_z[i] * (2.0 * x[i] + exp(x[i]));");
-    let launch = "block = [32]\ngrid = [2]\nparameters =";
-    let manifest = format!(
-        "wgsl = \"pair.wgsl\"\n[sizes]\nN = {{ from = 30, to = 64 }}\n[inputs]\nx = {{ shape = [\"N\"] }}\n\
-         [outputs]\ny = {{ shape = [\"N\"] }}\nz = {{ shape = [\"N\"] }}\n\
-         [gradients]\ny = \"v_y\"\nz = \"v_z\"\nx = \"v_x\"\n\
-         [forward]\nkernel = \"forward\"\n{launch} [\"x\", \"y\", \"z\"]\n\
-         [backward]\nkernel = \"backward\"\n{launch} [\"x\", \"v_y\", \"v_z\", \"v_x\"]\n"
-    );
+    let buffers = [
+        "read> x: array<f32>",
+        "read_write> y: array<f32>",
+        "read_write> z: array<f32>",
+        "read> v_y: array<f32>",
+        "read> v_z: array<f32>",
+        "read_write> v_x: array<f32>",
+    ];
+    let bodies = [
+        "y[i] = 3.0 * x[i]; z[i] = x[i] * x[i] + exp(x[i]);",
+        "v_x[i] = 3.0 * v_y[i] + v_z[i] * (2.0 * x[i] + exp(x[i]));",
+    ];
+    let source = elementwise(&buffers, bodies);
+    let tables = "[sizes]\nN = { from = 30, to = 64 }\n[inputs]\nx = { shape = [\"N\"] }\n\
+                  [outputs]\ny = { shape = [\"N\"] }\nz = { shape = [\"N\"] }\n\
+                  [gradients]\ny = \"v_y\"\nz = \"v_z\"\nx = \"v_x\"\n";
+    let manifest = manifest_of_wgsl(tables, [&["x", "y", "z"], &["x", "v_y", "v_z", "v_x"]]);
     fs::write(here.join("pair.toml"), manifest).expect("written");
     let judged = |from: &str, to: &str| {
         fs::write(here.join("pair.wgsl"), source.replace(from, to)).expect("written");

@@ -1,6 +1,6 @@
 //! Where equal numbers are compared, `>` and `>=` are one function with two derivatives: neither kernel is wrong.
 
-use super::copies;
+use super::{copies, elementwise, manifest_of_wgsl};
 use splatcheck_tests::{Said, change, say};
 use std::path::Path;
 
@@ -66,33 +66,27 @@ fn a_jump_is_no_kink_and_an_equality_hides_no_derivative() {
 fn a_number_that_stands_for_a_gap_has_no_known_derivative() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let arrays = ["read> x", "read> w", "read_write> y", "read> v_y", "read_write> v_w"];
-    let bound = |(at, of): (usize, &str)| {
-        format!("@group(0) @binding({at}) var<storage, {of}: array<f32>;\n")
-    };
-    let kernel = |name: &str, body: &str| {
-        format!(
-            "@compute @workgroup_size(32) fn {name}(@builtin(global_invocation_id) g: vec3u) {{\n\
-             let i = g.x;\nif (i >= arrayLength(&x)) {{ return; }}\n\
-             let z = x[i] * f32(m[i]) + w[i];\n{body}\n}}\n"
-        )
-    };
-    let source = arrays.into_iter().enumerate().map(bound).collect::<String>()
-        + "@group(0) @binding(5) var<storage, read> m: array<i32>;\n"
-        + &kernel("forward", "if (z == 0.0) { y[i] = 1.0; } else { y[i] = sin(z) / z + z; }")
-        + &kernel(
-            "backward",
-            "v_w[i] = v_y[i];\nif (z != 0.0) { v_w[i] += v_y[i] * (cos(z) - SIGN sin(z) / z) / z; }",
-        );
-    let launch = "block = [32]\ngrid = [2]\nparameters =";
-    let manifest = format!(
-        "wgsl = \"pair.wgsl\"\n[sizes]\nN = {{ from = 30, to = 64 }}\n[inputs]\n\
-         x = {{ shape = [\"N\"] }}\nw = {{ shape = [\"N\"], draw = {{ value = 0 }} }}\n\
-         m = {{ shape = [\"N\"], dtype = \"i32\", draw = {{ below = 4 }} }}\n\
-         [outputs]\ny = {{ shape = [\"N\"] }}\n[gradients]\ny = \"v_y\"\nw = \"v_w\"\n\
-         [forward]\nkernel = \"forward\"\n{launch} [\"x\", \"w\", \"y\", \"m\"]\n\
-         [backward]\nkernel = \"backward\"\n{launch} [\"x\", \"w\", \"v_y\", \"v_w\", \"m\"]\n"
-    );
+    let buffers = [
+        "read> x: array<f32>",
+        "read> w: array<f32>",
+        "read_write> y: array<f32>",
+        "read> v_y: array<f32>",
+        "read_write> v_w: array<f32>",
+        "read> m: array<i32>",
+    ];
+    let bodies = [
+        "let z = x[i] * f32(m[i]) + w[i];\n\
+         if (z == 0.0) { y[i] = 1.0; } else { y[i] = sin(z) / z + z; }",
+        "let z = x[i] * f32(m[i]) + w[i];\nv_w[i] = v_y[i];\n\
+         if (z != 0.0) { v_w[i] += v_y[i] * (cos(z) - SIGN sin(z) / z) / z; }",
+    ];
+    let source = elementwise(&buffers, bodies);
+    let tables = "[sizes]\nN = { from = 30, to = 64 }\n[inputs]\n\
+                  x = { shape = [\"N\"] }\nw = { shape = [\"N\"], draw = { value = 0 } }\n\
+                  m = { shape = [\"N\"], dtype = \"i32\", draw = { below = 4 } }\n\
+                  [outputs]\ny = { shape = [\"N\"] }\n[gradients]\ny = \"v_y\"\nw = \"v_w\"\n";
+    let manifest =
+        manifest_of_wgsl(tables, [&["x", "w", "y", "m"], &["x", "w", "v_y", "v_w", "m"]]);
     std::fs::write(here.join("pair.toml"), manifest).expect("written");
     let judged = |sign: &str| {
         std::fs::write(here.join("pair.wgsl"), source.replace("SIGN", sign)).expect("written");

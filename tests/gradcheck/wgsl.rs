@@ -1,6 +1,6 @@
 //! Pairs of kernels in WGSL.
 
-use super::example;
+use super::{elementwise, example, manifest_of_wgsl};
 use splatcheck_tests::say;
 use std::fs;
 
@@ -79,30 +79,22 @@ fn a_pair_in_wgsl_is_judged_as_one_in_cuda() {
 fn powers_of_two_and_overridable_constants_are_followed() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let kernel = |name: &str, value: &str, out: &str| {
-        format!(
-            "@compute @workgroup_size(32) fn {name}(@builtin(global_invocation_id) g: vec3u) {{\n\
-             if (g.x < arrayLength(&x)) {{ {out}[g.x] = {value}; }}\n}}\n"
-        )
-    };
-    let bindings = ["read> x: array<f32>", "read> e: array<i32>", "read_write> y: array<f32>"];
-    let gradients = ["read> v_y: array<f32>", "read_write> v_x: array<f32>"];
-    let bindings = bindings.iter().chain(&gradients).enumerate();
-    let bound = |(at, of)| format!("@group(0) @binding({at}) var<storage, {of};\n");
-    let source = format!(
-        "override BIAS: i32;\n{}{}{}",
-        bindings.map(bound).collect::<String>(),
-        kernel("forward", "ldexp(x[g.x] * x[g.x], e[g.x] - BIAS)", "y"),
-        kernel("backward", "2.0 * x[g.x] * ldexp(v_y[g.x], e[g.x] - BACK)", "v_x"),
-    );
-    let launch = "block = [32]\ngrid = [2]\nparameters =";
-    let manifest = format!(
-        "wgsl = \"pair.wgsl\"\n[overrides]\nBIAS = 3\n[sizes]\nN = {{ from = 1, to = 64 }}\n[inputs]\n\
-         x = {{ shape = [\"N\"] }}\ne = {{ shape = [\"N\"], dtype = \"i32\", draw = {{ below = 8 }} }}\n\
-         [outputs]\ny = {{ shape = [\"N\"] }}\n[gradients]\ny = \"v_y\"\nx = \"v_x\"\n\
-         [forward]\nkernel = \"forward\"\n{launch} [\"x\", \"e\", \"y\"]\n\
-         [backward]\nkernel = \"backward\"\n{launch} [\"x\", \"e\", \"v_y\", \"v_x\"]\n"
-    );
+    let buffers = [
+        "read> x: array<f32>",
+        "read> e: array<i32>",
+        "read_write> y: array<f32>",
+        "read> v_y: array<f32>",
+        "read_write> v_x: array<f32>",
+    ];
+    let bodies = [
+        "y[i] = ldexp(x[i] * x[i], e[i] - BIAS);",
+        "v_x[i] = 2.0 * x[i] * ldexp(v_y[i], e[i] - BACK);",
+    ];
+    let source = format!("override BIAS: i32;\n{}", elementwise(&buffers, bodies));
+    let tables = "[overrides]\nBIAS = 3\n[sizes]\nN = { from = 1, to = 64 }\n[inputs]\n\
+                  x = { shape = [\"N\"] }\ne = { shape = [\"N\"], dtype = \"i32\", draw = { below = 8 } }\n\
+                  [outputs]\ny = { shape = [\"N\"] }\n[gradients]\ny = \"v_y\"\nx = \"v_x\"\n";
+    let manifest = manifest_of_wgsl(tables, [&["x", "e", "y"], &["x", "e", "v_y", "v_x"]]);
     let judged = |back: &str, from: &str, to: &str| {
         fs::write(here.join("pair.wgsl"), source.replace("BACK", back)).expect("written");
         fs::write(here.join("pair.toml"), manifest.replace(from, to)).expect("written");
