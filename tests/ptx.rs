@@ -241,6 +241,46 @@ fn line_information_of_a_users_kernel_is_in_the_finding_and_in_its_replay() {
     }
 }
 
+/// A program says itself that it was compiled with fast math; of others nobody assumes it.
+#[test]
+fn a_kernel_that_flushes_is_judged_as_compiled_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(own_kernel("own_backward.ptx")).expect("readable");
+    let case = path("corpora/splat/tile-corner.toml");
+    for (text, is_fast) in [(text.replace("mul.f32", "mul.ftz.f32"), true), (text, false)] {
+        fs::write(here.join("k.ptx"), text).expect("written");
+        let said = say(here, &["ptx", "k.ptx", "--kernel", "own_backward", "--case", &case]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let words = "bounds of --fast-math, since it was compiled so (.ftz)";
+        assert_eq!(said.out.contains(words), is_fast, "{said:?}");
+        assert_eq!(said.out.contains("emulator-fast"), is_fast, "{said:?}");
+    }
+}
+
+/// What host code would fill holds zeros here: no door that takes a kernel judges it.
+#[test]
+fn a_variable_that_nobody_fills_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(own_kernel("own_backward.ptx")).expect("readable");
+    let first = "\tmov.u32";
+    let reads = format!("\t.reg .f32 %unfilled;\n\tld.const.f32 %unfilled, [SCALE];\n{first}");
+    let text = text.replacen(first, &reads, 1).replacen(
+        ".address_size 64",
+        ".address_size 64\n.const .align 4 .b8 SCALE[4];",
+        1,
+    );
+    fs::write(here.join("k.ptx"), text).expect("written");
+    let own = ["--kernel", "own_backward"];
+    for words in [&["ptx", "k.ptx"][..], &["mutants", "--generate", "2", "--ptx", "k.ptx"]] {
+        let said = say(here, &[words, &own].concat());
+        assert_eq!(said.code, Some(2), "{said:?}");
+        let names = "k.ptx: entry point 'own_backward' reads SCALE, which has no initializer";
+        assert!(said.err.contains(names), "{said:?}");
+    }
+}
+
 #[test]
 fn a_kernel_that_never_ends_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -84,7 +84,7 @@ mod views;
 mod wgsl;
 
 pub use bind::BindError;
-pub(crate) use bind::{entries, entry, filled, of_another_kind};
+pub(crate) use bind::{all_filled, entries, entry, filled, of_another_kind};
 pub use program::{Evaluated, ManifestKernel};
 pub use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, Field, Function, KernelKind, Layout, Meaning, Operator,

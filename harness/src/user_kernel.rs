@@ -14,7 +14,7 @@ use splatcheck_gpu::emulator::{
 use splatcheck_gpu::{EngineError, Reduction, Stage};
 use splatcheck_reference::splat::Formulation;
 
-use crate::manifest::{BindError, Manifest, ManifestKernel};
+use crate::manifest::{BindError, Manifest, ManifestKernel, all_filled};
 use splatcheck_judge::io::{Problem, read};
 use splatcheck_judge::workload::{AnyCase, NOTE_PREFIX, Notes};
 use splatcheck_workloads::presets::Preset;
@@ -251,6 +251,28 @@ impl UserKernel {
         match &self.program {
             UserProgram::Interface(kernel) => vec![kernel.entry()],
             UserProgram::Manifest(kernel) => kernel.entries().iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Whether the variables of its modules have values that it reads: without them nothing is judged.
+    ///
+    /// # Errors
+    /// [`BindError::Unfilled`].
+    pub fn filled(&self) -> Result<(), BindError> {
+        match &self.program {
+            UserProgram::Interface(kernel) => {
+                all_filled(kernel.entry(), kernel.unfilled().to_owned())
+            }
+            UserProgram::Manifest(kernel) => kernel.filled(),
+        }
+    }
+
+    /// Whether it was compiled to take subnormal numbers for zeros, as by `nvcc --use_fast_math`.
+    #[must_use]
+    pub fn flushes(&self) -> bool {
+        match &self.program {
+            UserProgram::Interface(kernel) => kernel.flushes(),
+            UserProgram::Manifest(kernel) => kernel.flushes(),
         }
     }
 

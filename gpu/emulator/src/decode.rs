@@ -17,7 +17,7 @@ mod unread;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::ir::{Empty, Findings, Kernel, Module, Parameter, Space};
+use super::ir::{Arithmetic, Empty, Findings, FloatBinary, Kernel, Module, Op, Parameter, Space};
 use super::lanes::WARP;
 use super::memory::MODULE_BASE;
 use super::parse::{
@@ -82,6 +82,22 @@ impl Module {
     #[must_use]
     pub fn refusal(&self, kernel: &str) -> Option<&ParseError> {
         self.refused.get(kernel)
+    }
+
+    /// Whether sums or products of a kernel take subnormal numbers for zeros (`.ftz`), as `nvcc -ftz=true` and
+    /// `--use_fast_math` compile them. Functions may do so in any kernel.
+    #[must_use]
+    pub fn flushes(&self, kernel: &str) -> bool {
+        let of = |op: &Op| match op {
+            Op::Arithmetic(Arithmetic::FloatBinary(
+                FloatBinary::Add | FloatBinary::Sub | FloatBinary::Mul,
+                flags,
+                ..,
+            ))
+            | Op::Arithmetic(Arithmetic::Fma(_, flags, ..)) => flags.flush,
+            _ => false,
+        };
+        self.kernels.get(kernel).is_some_and(|kernel| kernel.code.iter().any(|one| of(&one.op)))
     }
 
     /// Lines of CUDA (`file.cu:81`) at which a kernel computes in f32, each with whether it chooses an operand or

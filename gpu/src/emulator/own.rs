@@ -65,6 +65,8 @@ pub struct OwnKernel {
     ptx: String,
     entry: String,
     sizes: Vec<u32>,
+    unfilled: Vec<String>,
+    flushes: bool,
 }
 
 impl OwnKernel {
@@ -92,7 +94,9 @@ impl OwnKernel {
             return Err(OwnKernelError::Parameters { entry, interface, found: sizes });
         }
         fits_a_block(&entry, module.max_threads(&entry))?;
-        Ok(Self { ptx, entry, sizes })
+        let unfilled = module.unfilled(&entry).into_iter().map(str::to_owned).collect();
+        let flushes = module.flushes(&entry);
+        Ok(Self { ptx, entry, sizes, unfilled, flushes })
     }
 
     /// Whether its parameters are as many and as large as those of an interface. Pointers are all of
@@ -100,6 +104,18 @@ impl OwnKernel {
     #[must_use]
     pub fn fits(&self, interface: Interface) -> bool {
         self.sizes == interface.sizes()
+    }
+
+    /// See [`Module::unfilled`].
+    #[must_use]
+    pub fn unfilled(&self) -> &[String] {
+        &self.unfilled
+    }
+
+    /// See [`Module::flushes`].
+    #[must_use]
+    pub fn flushes(&self) -> bool {
+        self.flushes
     }
 
     /// The program.

@@ -59,6 +59,33 @@ impl Arithmetic {
         }
     }
 
+    /// Those that promise less than this one and that a program may have without its caller's knowledge, the
+    /// strictest first.
+    #[must_use]
+    pub const fn lesser(self) -> &'static [Self] {
+        match self {
+            Self::Ieee => &[Self::Cuda, Self::CudaFast],
+            Self::Cuda => &[Self::CudaFast],
+            Self::CudaFast | Self::WgslExpZero | Self::Wgsl => &[],
+        }
+    }
+
+    /// What a device may do under it that a stricter one forbids, as the end of a sentence.
+    #[must_use]
+    pub const fn liberties(self) -> &'static str {
+        match self {
+            Self::Ieee => "which rounds every operation to the nearest f32",
+            Self::Cuda => "which approximates exp, log, sin and the like within CUDA's errors",
+            Self::CudaFast => {
+                "which takes subnormal numbers for zeros and approximates quotients and roots \
+                 (--fast-math of ptx; XLA, which runs JAX, on a processor)"
+            }
+            Self::WgslExpZero | Self::Wgsl => {
+                "which takes subnormal numbers for zeros and approximates within WGSL's errors"
+            }
+        }
+    }
+
     /// The promise of a language, and whether exp(0) is 1 there, that come to it.
     #[must_use]
     pub const fn language(self) -> (splatcheck_gpu::Arithmetic, bool) {

@@ -95,6 +95,8 @@ impl OwnArgs {
                 return Err(CliError::new(what));
             }
         };
+        let unfilled = |error| CliError::new(format!("{}: {error}", file.display()));
+        kernel.filled().map_err(unfilled)?;
         Ok(Some((file.clone(), OwnProgram::Ptx(kernel))))
     }
 
@@ -106,6 +108,7 @@ impl OwnArgs {
     ) -> Result<Option<OwnPlan>, CliError> {
         self.refuse()?;
         let Some((file, program)) = self.program(kernels, lanes)? else { return Ok(None) };
+        let flushes = matches!(&program, OwnProgram::Ptx(kernel) if kernel.flushes());
         let (formulation, written) = formulation_of(program.manifest())?;
         let named = self.judged.reduced.reduction.is_some();
         if let (Some(manifest), true) = (program.manifest(), named) {
@@ -126,7 +129,7 @@ impl OwnArgs {
             file,
             manifest: self.manifest,
             formulation,
-            own: own.made(self.judged.fast_math, self.channels.or(written)),
+            own: own.made(self.judged.fast_math || flushes, self.channels.or(written)),
             named,
             cases: self.case,
             corpus: corpus.transpose()?,

@@ -74,7 +74,11 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         true => format!("; formulation {}", described(judged.formulation)),
         false => String::new(),
     };
-    let heading = format!("{heading}{formulation}; chain oracle");
+    let compiled = match plan.kernel.flushes() {
+        true => "; bounds of --fast-math, since it was compiled so (.ftz)",
+        false => "",
+    };
+    let heading = format!("{heading}{formulation}; chain oracle{compiled}");
     let grouping = grouping(plan.kernel.has_formulations()).to_owned();
     let not_sought = plan.kernel.observe.not_sought();
     let about: Vec<_> = [heading, grouping]

@@ -78,12 +78,17 @@ pub enum BindError {
 /// # Errors
 /// [`BindError::Unfilled`].
 pub(crate) fn filled(module: &Module, entry: &str) -> Result<(), BindError> {
-    match &module.unfilled(entry)[..] {
-        [] => Ok(()),
-        names => Err(BindError::Unfilled {
-            entry: entry.to_owned(),
-            names: names.iter().copied().map(str::to_owned).collect(),
-        }),
+    all_filled(entry, module.unfilled(entry).into_iter().map(str::to_owned).collect())
+}
+
+/// The same of the names of those that have none.
+///
+/// # Errors
+/// [`BindError::Unfilled`].
+pub(crate) fn all_filled(entry: &str, names: Vec<String>) -> Result<(), BindError> {
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(BindError::Unfilled { entry: entry.to_owned(), names }),
     }
 }
 

@@ -136,10 +136,16 @@ impl ManifestKernel {
     /// [`BindError::Unfilled`].
     pub fn filled(&self) -> Result<(), BindError> {
         let mut launches = self.manifest.launches.iter().zip(&self.entries);
-        launches.try_for_each(|(launch, entry)| {
-            let own = launch.file.as_ref().and_then(|name| self.files.get(name));
-            filled(&own.unwrap_or(&self.program).module, entry)
-        })
+        launches.try_for_each(|(launch, entry)| filled(&self.file(launch).module, entry))
+    }
+
+    /// Whether a kernel of it flushes: see [`Module::flushes`].
+    ///
+    /// [`Module::flushes`]: splatcheck_emulator::Module::flushes
+    #[must_use]
+    pub fn flushes(&self) -> bool {
+        let mut launches = self.manifest.launches.iter().zip(&self.entries);
+        launches.any(|(launch, entry)| self.file(launch).module.flushes(entry))
     }
 
     /// The same with a changed text of the program.

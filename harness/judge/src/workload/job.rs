@@ -204,7 +204,9 @@ impl Job {
         let check = |outputs| judge::check(&self.stage, &self.sizes, right, outputs);
         check(outputs)?;
         let before = before.filter(|before| check(before).is_ok());
-        let hypotheses = (self.oracle.hypotheses(run), self.words());
+        let mut hypotheses = self.oracle.hypotheses(run);
+        hypotheses.extend(self.of_arithmetic(run.arithmetic, outputs));
+        let hypotheses = (hypotheses, self.words());
         let run = (run.setting, run.lane_width);
         let weighing = diagnosis::weigh(right, (before, outputs), run, hypotheses, only)?;
         match (weighing, only) {
@@ -214,6 +216,24 @@ impl Job {
             }
             (weighing, _) => Ok(weighing),
         }
+    }
+
+    /// That the kernel is right under an arithmetic that promises less, of which nobody told splatcheck.
+    fn of_arithmetic<'a>(
+        &'a self,
+        promised: Arithmetic,
+        outputs: &'a Tensors,
+    ) -> impl Iterator<Item = Hypothesis<'a>> {
+        promised.lesser().iter().map(move |&lesser| {
+            let words = format!(
+                "another arithmetic: agrees under --model {}, {}",
+                lesser.name(),
+                lesser.liberties()
+            );
+            Hypothesis::of_roundings(words, move || {
+                Some(self.expectation_of(lesser, outputs).into_owned())
+            })
+        })
     }
 
     /// See [`Oracle::hypotheses`].

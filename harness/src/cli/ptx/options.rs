@@ -27,7 +27,7 @@ use crate::cli::output::OutputArgs;
 use crate::cli::schedule::ScheduleArgs;
 use crate::cli::{paths, provenance};
 use crate::manifest::Manifest;
-use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
+use crate::user_kernel::{KernelLimits, Observe, UserKernel};
 use splatcheck_judge::engines::repeated::Repeats;
 use splatcheck_judge::engines::{Emulation, Order};
 use splatcheck_judge::report::Detail;
@@ -174,10 +174,8 @@ impl PtxArgs {
         }
         if !self.observe_only {
             fits(&kernel, formulation)?;
-            if let UserProgram::Manifest(program) = &kernel.program {
-                let unfilled = |error| CliError::new(format!("{}: {error}", self.file.display()));
-                program.filled().map_err(unfilled)?;
-            }
+            let unfilled = |error| CliError::new(format!("{}: {error}", self.file.display()));
+            kernel.filled().map_err(unfilled)?;
         }
         let without_a_case = self.observe_only && kernel.manifest().is_some();
         let channels = kernel.manifest().and_then(|manifest| manifest.channels);
@@ -190,8 +188,9 @@ impl PtxArgs {
             false => Subject::none()?,
         };
         let setting = self.judged.reduced.setting(WARP)?;
+        let fast_math = self.judged.fast_math || kernel.flushes();
         let emulation = |order: Order| Emulation {
-            fast_math: self.judged.fast_math,
+            fast_math,
             wgsl_lanes: None,
             launches: self.launches.unwrap_or(1),
             order,

@@ -167,3 +167,47 @@ impl Oracle for ProjectBackward {
         of_project_backward(&self.0, run)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
+    use splatcheck_gpu::{Data, Tensors};
+    use splatcheck_judge::io::source_tree::folder;
+    use splatcheck_judge::judge::{Arithmetic, OutputBound};
+    use splatcheck_judge::workload::{AnyCase, FailedRun};
+    use splatcheck_reference::arithmetic::ElementBound;
+
+    use crate::splat::files::corpus::read_any_case;
+
+    /// What a kernel with fast math may return lies outside the bounds of plain CUDA, which says so.
+    #[test]
+    fn another_arithmetic_is_named() {
+        let file = folder("corpora/splat").expect("the source tree").join("tile-corner.toml");
+        let case: AnyCase = Arc::new(read_any_case(&file, None).expect("a case"));
+        let jobs = case.jobs_of(0, &|stage| stage == PROJECT_BACKWARD).expect("its jobs");
+        let mut outputs = Tensors::new();
+        for output in jobs[0].expectation(Arithmetic::CudaFast).outputs() {
+            let OutputBound::Sum(elements) = &output.bound else { panic!("{}", output.name) };
+            #[expect(clippy::cast_possible_truncation, reason = "an output in f32")]
+            let within = |one: &ElementBound| {
+                let edge = (one.value + 0.9 * one.radius) as f32;
+                let is_within = (f64::from(edge) - one.value).abs() <= one.radius;
+                if is_within { edge } else { one.value as f32 }
+            };
+            let values = Data::F32(elements.iter().map(within).collect());
+            outputs.array(output.name, &output.shape, values).expect("whole");
+        }
+        let told = |arithmetic| {
+            let run = FailedRun { arithmetic, setting: None, lane_width: 32 };
+            jobs[0].diagnose(run, &outputs).expect("all outputs are there")
+        };
+        assert!(told(Arithmetic::CudaFast).is_none(), "within what is promised");
+        let words = "looks like: another arithmetic: agrees under --model cuda-fast";
+        for stricter in [Arithmetic::Ieee, Arithmetic::Cuda] {
+            let headline = told(stricter).map(|told| told.headline).unwrap_or_default();
+            assert!(headline.starts_with(words), "{stricter:?}: {headline}");
+        }
+    }
+}
