@@ -163,6 +163,31 @@ fn programs_are_compared_and_measured() {
     assert!(said.out.starts_with("measured 20 runs, 2574 elements"), "{said:?}");
 }
 
+/// A number that is added and taken away takes digits with it: the sum's rounding, and not the difference's.
+#[test]
+fn accuracy_names_the_line_that_loses_digits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let forward = "let shifted = x[i] + 4096.0;\nlet back = shifted - 4096.0;\ny[i] = back * back;";
+    let text = elementwise(
+        &["read> x: array<f32>", "read_write> y: array<f32>"],
+        [forward, "y[i] = x[i];"],
+    );
+    let line = 1 + text.lines().position(|line| line.contains("shifted = ")).expect("it is there");
+    fs::write(here.join("pair.wgsl"), text).expect("written");
+    let manifest = "wgsl = \"pair.wgsl\"\n[inputs.x]\nshape = [\"N\"]\n[outputs.y]\nshape = [\"N\"]\n[sizes]\n\
+                    N = { from = 30, to = 64 }\n[forward]\nkernel = \"forward\"\nblock = [32]\ngrid = [2]\n\
+                    parameters = [\"x\", \"y\"]\n";
+    fs::write(here.join("k.toml"), manifest).expect("written");
+    let said = say(here, &["accuracy", "--manifest", "k.toml", "--json", "out.json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains(" of 24 bits are right in case "), "{said:?}");
+    let words = format!("\n  the roundings that may take it there: 100 % pair.wgsl:{line}:");
+    assert!(said.out.contains(&words), "{said:?}");
+    let json = fs::read_to_string(here.join("out.json")).expect("written");
+    assert!(json.contains("\"right_bits\":"), "{json}");
+}
+
 /// A pair in PTX: the forward kernel does `forward` to a number, the backward kernel hands the gradient on.
 fn copies(folder: &Path, forward: &str) -> String {
     let kernel = |name: &str, body: &str| {

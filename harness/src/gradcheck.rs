@@ -12,6 +12,7 @@
 //! approximated functions, 2^-53 for every operation of the shadow). So a missing term of a millionth is seen,
 //! and a right kernel that rounds badly is not accused.
 
+mod accuracy;
 mod compare;
 mod draw;
 mod dtype;
@@ -27,10 +28,11 @@ mod purpose;
 mod shrink;
 mod stages;
 
+pub use accuracy::{Furthest, accuracy, rounded_by};
 pub use compare::{compare, compare_all};
 pub use draw::{Array, Case, CaseProblem};
 pub use dtype::{Dtype, Values, Whole};
-pub use judge::{Checked, Judged, accuracy, check, exact_arrays};
+pub use judge::{Checked, Judged, check, exact_arrays};
 pub use launch::Traffic;
 pub use manifest::{
     Begins, Draw, Input, Launch, Manifest, Number, Output, Parameter, Size, Structure, Sweep,

@@ -34,6 +34,7 @@ mod plan;
 mod polynomials;
 mod rare;
 pub(super) mod registers;
+mod rounded;
 mod spare;
 mod study;
 mod sweep;

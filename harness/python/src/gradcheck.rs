@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// An array as Python is told of it: name, what it is the gradient of or is compared with, elements compared,
 /// zero on both sides, not judged and wrong, distance / uncertainty, f32 error / radius.
-type Row = (String, String, usize, usize, usize, usize, f64, f64);
+type Row = (String, String, usize, usize, usize, usize, f64, f64, Option<u32>);
 
 /// Numbers of an array as bytes of f64: name, shape, values.
 type Numbers<'py> = (String, Vec<usize>, Bound<'py, PyBytes>);
@@ -116,6 +116,7 @@ impl Answer {
                 wrong,
                 one.worst,
                 one.rounding,
+                one.furthest.map(splatcheck::gradcheck::Furthest::right_bits),
             )
         };
         self.ran.arrays().values().map(row).collect()

@@ -167,6 +167,7 @@ def test_programs_with_launches_of_their_own_are_compared():
     measured = splatcheck.accuracy(forward(), **asked_)
     assert measured and measured.verdict == "measured" and measured.text.startswith("measured 1 run, 8 elements")
     assert 0 < measured.judged["y"].rounding <= 1 and "exact_y" in measured.arrays
+    assert 20 <= measured.judged["y"].right_bits <= 24 and result.judged["y"].right_bits is None
 
 
 def test_launches_find_their_kernel_in_their_own_ptx():

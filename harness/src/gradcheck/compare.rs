@@ -2,12 +2,12 @@
 
 use std::cell::OnceCell;
 
-use splatcheck_emulator::{DeviceMemory, Schedule, Shadowing};
+use splatcheck_emulator::Schedule;
 use splatcheck_judge::attribution::{Element, Parts};
 
 use super::draw::Case;
-use super::dtype::{Dtype, Values};
-use super::forward::{TAPE, on_tape};
+use super::dtype::Dtype;
+use super::forward::all_on_tape;
 use super::judge::{Checked, Judged, compared, overflows, ran, results, told};
 use super::launch::Arrays;
 use super::manifest::Manifest;
@@ -137,19 +137,8 @@ impl Taped {
 
 /// The launches of a program on a tape on which all floats are inputs.
 fn taped(manifest: &Manifest, program: &Program, case: &Case) -> Taped {
-    let run = || -> Result<Arrays, Stopped> {
-        let floats =
-            case.arrays.iter().filter(|(_, array)| matches!(array.values, Values::Floats(..)));
-        let floats = floats.map(|(name, _)| name.as_str());
-        let mut arrays = on_tape((manifest, program, case), DeviceMemory::new(), floats)?;
-        let tape = (Shadowing::Tape { bytes: TAPE }, &Schedule::lockstep());
-        for launches in [&manifest.forward, &manifest.backward] {
-            arrays.launch((program, case), launches, tape)?;
-        }
-        Ok(arrays)
-    };
     // A tape that is too long leaves a finding without an explanation.
-    Taped(run().ok())
+    Taped(all_on_tape((manifest, program, case), &Schedule::lockstep()).ok())
 }
 
 /// Compares whole numbers, which have no rounding.

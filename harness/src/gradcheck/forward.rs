@@ -9,13 +9,13 @@ use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
 
 /// Bytes that the tape of a forward pass may take.
-pub(super) const TAPE: u64 = 1 << 30;
+const TAPE: u64 = 1 << 30;
 
 /// What is run: the kernels of a manifest on a case.
 pub(super) type Pair<'p> = (&'p Manifest, &'p Program, &'p Case);
 
 /// Arrays whose launches are followed on a tape, of which these are the inputs.
-pub(super) fn on_tape<'n>(
+fn on_tape<'n>(
     (manifest, program, case): Pair<'_>,
     memory: DeviceMemory,
     inputs: impl Iterator<Item = &'n str>,
@@ -25,6 +25,19 @@ pub(super) fn on_tape<'n>(
     for name in inputs {
         let named = arrays.memory.differentiate(arrays.buffers[name]);
         named.map_err(|error| internal(&error))?;
+    }
+    Ok(arrays)
+}
+
+/// The arrays after all launches, on a tape on which all floats are inputs.
+pub(super) fn all_on_tape(pair: Pair<'_>, schedule: &Schedule) -> Result<Arrays, Stopped> {
+    let (manifest, program, case) = pair;
+    let floats = case.arrays.iter().filter(|(_, array)| matches!(array.values, Values::Floats(..)));
+    let floats = floats.map(|(name, _)| name.as_str());
+    let mut arrays = on_tape(pair, DeviceMemory::new(), floats)?;
+    let run = (Shadowing::Tape { bytes: TAPE }, schedule);
+    for launches in [&manifest.forward, &manifest.backward] {
+        arrays.launch((program, case), launches, run)?;
     }
     Ok(arrays)
 }

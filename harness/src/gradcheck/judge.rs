@@ -11,6 +11,7 @@ use splatcheck_judge::attribution::{Element, Explained, Parts, WrongArray, expla
 use splatcheck_judge::io::container::Entry;
 use splatcheck_judge::words::count;
 
+use super::accuracy::Furthest;
 use super::draw::{Case, CaseProblem};
 use super::dtype::Dtype;
 use super::forward::{Pair, by_given, swept};
@@ -44,6 +45,8 @@ pub struct Judged {
     pub worst: f64,
     /// The largest error of an f32, as a part of the radius that rounding may take it.
     pub rounding: f64,
+    /// The element that is furthest from its exact value, where that is what was asked.
+    pub furthest: Option<Furthest>,
 }
 
 impl Judged {
@@ -350,7 +353,7 @@ pub(super) fn compared(
 }
 
 /// A distance as a part of a bound; nothing of nothing is nothing.
-fn part(distance: f64, bound: f64) -> f64 {
+pub(super) fn part(distance: f64, bound: f64) -> f64 {
     if distance == 0.0 { 0.0 } else { distance / bound }
 }
 
@@ -406,45 +409,6 @@ pub(super) fn results<'m>(
         Ok((name, dtype, case.arrays[of].shape.clone()))
     });
     outputs.chain(gradients).collect()
-}
-
-/// How far a program's floats are from its own exact values: no element is wrong.
-///
-/// # Errors
-/// As [`check`].
-pub fn accuracy(
-    manifest: &Manifest,
-    program: &Program,
-    case: &Case,
-    schedule: &Schedule,
-) -> Result<Checked, ProgramError> {
-    told(measured(manifest, program, case, schedule))
-}
-
-fn measured(
-    manifest: &Manifest,
-    program: &Program,
-    case: &Case,
-    schedule: &Schedule,
-) -> Result<Checked, Stopped> {
-    let arrays = ran(manifest, program, case, schedule)?;
-    let mut checked = Checked::of_arrays(&arrays);
-    for (name, dtype, shape) in results(manifest, case)? {
-        let Dtype::Float(floats) = dtype else { continue };
-        let floats = match arrays.floats(name, floats) {
-            Ok(floats) => floats,
-            Err(why) => {
-                checked.not_judged(name, shape, why);
-                continue;
-            }
-        };
-        let exact = arrays.memory.exact(arrays.buffers[name]);
-        let own = exact.iter().map(|exact| (exact.value, exact.uncertainty));
-        let mut judged = compared(name, name, (&floats, &|_| false), &exact, own, [0; 2]);
-        (judged.shape, judged.dtype) = (shape, dtype);
-        checked.arrays.push(judged);
-    }
-    Ok(checked)
 }
 
 /// What is known of each array of a case after all launches, in f64: the numbers in f32 (`f32_NAME`), in real

@@ -12,6 +12,7 @@ use super::fixed_point::Whole;
 use super::number::{ANYTHING, Shadow, UNRECORDED, depends};
 use super::plan::Plan;
 use super::registers::Lanes;
+use super::rounded::rounding;
 use super::study::Study;
 use super::table::Function;
 use super::tape::{Flags, PLACES, Rule, Tape, What};
@@ -79,6 +80,8 @@ pub struct Decided {
 struct Code {
     kernel: String,
     lines: Vec<u32>,
+    /// The part of its result that each instruction may round away.
+    roundings: Vec<f64>,
     sources: BTreeMap<u32, String>,
     first: u32,
 }
@@ -211,8 +214,9 @@ impl Journal {
                 return false;
             }
             self.first = u32::try_from(first).unwrap_or(0);
+            let roundings = kernel.code.iter().map(|one| rounding(&one.op)).collect();
             let (kernel, sources) = (kernel.name.clone(), kernel.origins.clone());
-            self.codes.push(Code { kernel, lines, sources, first: self.first });
+            self.codes.push(Code { kernel, lines, roundings, sources, first: self.first });
         }
         self.registers = kernel.words;
         self.departures = self.conventions.of(kernel);
@@ -254,14 +258,25 @@ impl Journal {
 
     /// Where an instruction stands.
     pub(super) fn place_of(&self, number: u32) -> Place {
-        let after = self.codes.partition_point(|code| code.first <= number);
-        let Some(code) = self.codes[..after].last() else {
+        let Some(code) = self.code_of(number) else {
             return Place { kernel: String::new(), line: 0, source: None };
         };
         let line = code.lines.get((number - code.first) as usize).copied().unwrap_or(0);
         let source = code.sources.get(&line).cloned();
         let source = source.filter(|source| !source.is_empty());
         Place { kernel: code.kernel.clone(), line, source }
+    }
+
+    /// The part of its result that an instruction may round away.
+    pub(super) fn rounding_of(&self, number: u32) -> f64 {
+        let of = |code: &Code| code.roundings.get((number - code.first) as usize).copied();
+        self.code_of(number).and_then(of).unwrap_or(0.0)
+    }
+
+    /// The code that an instruction is in.
+    fn code_of(&self, number: u32) -> Option<&Code> {
+        let after = self.codes.partition_point(|code| code.first <= number);
+        self.codes[..after].last()
     }
 
     /// A warp of a block runs from now on.

@@ -39,6 +39,8 @@ class CheckedArray:
     """The largest distance between both sides, as a part of their uncertainty."""
     rounding: float
     """The largest error of an f32, as a part of the radius that rounding may take it."""
+    right_bits: int | None
+    """How many bits of the array's largest number are right in all elements, 0 to 24; of :func:`accuracy` alone."""
 
 
 class Checked:
@@ -210,7 +212,7 @@ def accuracy(
     schedule: str | Sequence[str] = "lockstep",
 ) -> Checked:
     """How far the floats of a program are from its own exact values: :attr:`CheckedArray.rounding`, as a part of
-    what rounding may do.
+    what rounding may do, and :attr:`CheckedArray.right_bits`. The text names the lines that lose digits.
 
     Args:
         program: its launches; with a manifest its PTX, or nothing for the files that the manifest names.

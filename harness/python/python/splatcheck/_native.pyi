@@ -74,7 +74,7 @@ class Answer:
 
     verdict: str
     not_judged: str | None
-    rows: list[tuple[str, str, int, int, int, int, float, float]]
+    rows: list[tuple[str, str, int, int, int, int, float, float, int | None]]
 
     def __init__(
         self,

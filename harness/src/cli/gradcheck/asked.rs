@@ -12,8 +12,8 @@ use super::made::made;
 use super::swept::Swept;
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Judged, Manifest, Program, ProgramError, Purpose, Touched,
-    accuracy, check, compare, on_purpose, smaller,
+    Case, CaseProblem, Checked, Furthest, Judged, Manifest, Program, ProgramError, Purpose,
+    Touched, accuracy, check, compare, on_purpose, rounded_by, smaller,
 };
 
 /// Cases with something wrong that a convention is tried on.
@@ -117,6 +117,8 @@ pub struct Ran {
     pub not_sought: Option<String>,
     /// The arrays of all cases, added up.
     arrays: BTreeMap<String, Judged>,
+    /// Of each array whose exact values were asked for the element that is furthest from its own, of all cases.
+    pub(super) furthest: BTreeMap<String, Digits>,
     /// Each array of the manifest that no launch of any case used, and how it would be used.
     pub(super) unused: Vec<(String, &'static str)>,
     /// How many cases were not run, since a kernel did not end in one before.
@@ -124,6 +126,24 @@ pub struct Ran {
     /// The first cases with something wrong and their orders: a convention must hold for all of them.
     failing: Vec<(Case, usize)>,
 }
+
+/// The element of an array that is furthest from its exact value.
+pub(super) struct Digits {
+    pub(super) furthest: Furthest,
+    pub(super) shape: Vec<usize>,
+    /// The case's index.
+    pub(super) index: u64,
+    case: Case,
+    order: usize,
+    /// The lines whose roundings take it there: see [`rounded_by`].
+    pub(super) lines: Vec<(String, f64)>,
+}
+
+/// Fewer right bits of 24 than this are worth a word: 3 are lost by roundings as they come.
+const FEW_BITS: u32 = 21;
+
+/// Arrays of which it is said, those with the fewest.
+const MOST_ARRAYS: usize = 3;
 
 /// A case with something wrong.
 pub struct Found {
@@ -181,6 +201,7 @@ impl Asked {
             interrupted: false,
             not_sought: programs.iter().find_map(|program| program.observe().not_sought()),
             arrays: BTreeMap::new(),
+            furthest: BTreeMap::new(),
             unused: Vec::new(),
             left_out: 0,
             failing: Vec::new(),
@@ -209,6 +230,7 @@ impl Asked {
             }
         }
         ran.unused = self.unused(&ran.all);
+        self.digits(&mut ran, programs)?;
         if let Some(found) = &mut ran.found
             && found.checked.fault.is_none()
             && !interrupt::is_asked()
@@ -216,6 +238,23 @@ impl Asked {
             found.purpose = self.purpose(programs, found, &ran.failing)?;
         }
         Ok(ran)
+    }
+
+    /// Whose roundings take the arrays with the fewest right bits there; of no others it is said.
+    fn digits(&self, ran: &mut Ran, programs: &[Program]) -> Result<(), ProgramError> {
+        let Some(program) = programs.first() else { return Ok(()) };
+        let bits = |one: &Digits| one.furthest.right_bits();
+        ran.furthest.retain(|_, one| bits(one) < FEW_BITS);
+        let mut few: Vec<u32> = ran.furthest.values().map(bits).collect();
+        few.sort_unstable();
+        let most = few.get(MOST_ARRAYS - 1).copied().unwrap_or(FEW_BITS);
+        ran.furthest.retain(|_, one| bits(one) <= most && !interrupt::is_asked());
+        for (name, one) in &mut ran.furthest {
+            let pair = (&self.manifest, program, &one.case);
+            let element = (name.as_str(), one.furthest.index);
+            one.lines = rounded_by(pair, &self.schedules[one.order], element)?;
+        }
+        Ok(())
     }
 
     /// The inputs that no launch touched and the outputs that none wrote: a manifest that names another array than
@@ -302,6 +341,15 @@ impl Asked {
             found.checked.explained.clone_from(&checked.explained);
             ran.found = Some(found);
         }
+        for judged in &checked.arrays {
+            let known = ran.furthest.get(&judged.name);
+            let is_further =
+                |one: &Furthest| known.is_none_or(|known| known.furthest.part() < one.part());
+            let Some(furthest) = judged.furthest.filter(is_further) else { continue };
+            let (case, shape) = (case.clone(), judged.shape.clone());
+            let one = Digits { furthest, shape, index, case, order, lines: Vec::new() };
+            ran.furthest.insert(judged.name.clone(), one);
+        }
         ran.add(index, checked);
         Ok(())
     }
@@ -383,6 +431,8 @@ impl Ran {
             sum.wrong.extend(&judged.wrong);
             sum.worst = sum.worst.max(judged.worst);
             sum.rounding = sum.rounding.max(judged.rounding);
+            let furthest = [sum.furthest, judged.furthest].into_iter().flatten();
+            sum.furthest = furthest.max_by(|one, other| one.part().total_cmp(&other.part()));
         }
         self.all.push((index, checked));
     }

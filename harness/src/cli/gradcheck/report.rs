@@ -13,7 +13,7 @@ use super::options::Plan;
 use super::replayed::notes_of;
 use crate::cli::exit::CliError;
 use crate::gradcheck::{
-    Case, Checked, Convention, Element, Judged, Program, Purpose, exact_arrays,
+    Case, Checked, Convention, Element, Furthest, Judged, Program, Purpose, exact_arrays,
 };
 use crate::misuse::element_of;
 use crate::user_kernel::Observe;
@@ -100,6 +100,7 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
     }
     text.push('\n');
     text += &table(&rows(*question, arrays));
+    text += &digits(ran);
     text += &notes(ran);
     if *question == Question::Gradient {
         text += &departures(conventions);
@@ -114,6 +115,9 @@ pub(super) fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec
         head.push("distance / uncertainty");
     }
     head.push("f32 error / radius");
+    if !with_distance {
+        head.push("right bits");
+    }
     let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     for judged in arrays.values() {
         let mut row = vec![judged.name.clone(), judged.of.clone()];
@@ -123,6 +127,10 @@ pub(super) fn rows(question: Question, arrays: &BTreeMap<String, Judged>) -> Vec
             row.push(format!("{:.2e}", judged.worst));
         }
         row.push(format!("{:.2}", judged.rounding));
+        if !with_distance {
+            let bits = judged.furthest.map(|furthest| furthest.right_bits().to_string());
+            row.push(bits.unwrap_or_default());
+        }
         rows.push(row);
     }
     rows
@@ -212,6 +220,31 @@ fn line(question: Question, judged: &Judged, element: &Element) -> String {
          the distance is {distance:.3e}{times}\n",
         judged.dtype
     )
+}
+
+/// Lines that are named of an array.
+const LINES: usize = 3;
+
+/// The arrays that lose the most digits, and the lines that lose them.
+fn digits(ran: &Ran) -> String {
+    let mut text = String::new();
+    for (name, one) in &ran.furthest {
+        let Furthest { index, error, largest } = one.furthest;
+        let element = element_of(name, &one.shape, index);
+        let (bits, case) = (one.furthest.right_bits(), one.index);
+        let _ = writeln!(
+            text,
+            "{element}: {bits} of 24 bits are right in case {case}: it is {error:.1e} off, and the array's largest is \
+             {largest:.1e}"
+        );
+        let share = |(line, part): &(String, f64)| format!("{:.0} % {line}", 100.0 * part);
+        let lines = one.lines.iter().take(LINES).filter(|(_, part)| *part >= 0.01).map(share);
+        let lines: Vec<_> = lines.collect();
+        if !lines.is_empty() {
+            let _ = writeln!(text, "  the roundings that may take it there: {}", lines.join(", "));
+        }
+    }
+    text
 }
 
 /// Where the derivative is another on purpose.
@@ -324,6 +357,7 @@ pub(super) fn write_json(plan: &Plan, all: &[(u64, Checked)], file: &Path) -> Re
             "not_judged": judged.unknown,
             "distance_to_uncertainty": judged.worst,
             "f32_error_to_radius": judged.rounding,
+            "right_bits": judged.furthest.map(Furthest::right_bits),
             "wrong": judged.wrong.iter().map(|element| json!({
                 "element": element_of("", &judged.shape, element.index),
                 "found": element.found,

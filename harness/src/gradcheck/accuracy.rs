@@ -1,0 +1,133 @@
+//! How far a program's floats are from its own exact values, and whose roundings take them there.
+
+use std::collections::BTreeMap;
+
+use splatcheck_emulator::{Exact, Place, Schedule};
+
+use super::draw::Case;
+use super::dtype::Dtype;
+use super::forward::{Pair, all_on_tape};
+use super::judge::{Checked, compared, part, ran, results, told};
+use super::manifest::Manifest;
+use super::program::{Program, ProgramError, Stopped};
+
+/// Bits of the significand of an f32.
+const BITS: f64 = 24.0;
+
+/// The element of an array that is furthest from its exact value.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Furthest {
+    /// Which.
+    pub index: usize,
+    /// How far it is off.
+    pub error: f64,
+    /// The largest magnitude in the array.
+    pub largest: f64,
+}
+
+impl Furthest {
+    fn of(floats: &[f32], exact: &[Exact]) -> Self {
+        let known = |exact: &&Exact| exact.value.is_finite() && exact.uncertainty.is_finite();
+        let sizes = exact.iter().filter(known).map(|exact| exact.value.abs());
+        let largest = sizes.fold(0.0, f64::max);
+        let both = floats.iter().zip(exact).enumerate();
+        let errors = both
+            .filter(|(_, (float, exact))| float.is_finite() && known(exact))
+            .map(|(index, (float, exact))| (index, (f64::from(*float) - exact.value).abs()));
+        let worst = errors.max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let (index, error) = worst.unwrap_or_default();
+        Self { index, error, largest }
+    }
+
+    /// The error as a part of the largest magnitude.
+    #[must_use]
+    pub fn part(self) -> f64 {
+        part(self.error, self.largest)
+    }
+
+    /// How many bits of the largest magnitude are right, 0 to 24.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 24")]
+    pub fn right_bits(self) -> u32 {
+        (-self.part().log2()).clamp(0.0, BITS) as u32
+    }
+}
+
+/// How far a program's floats are from its own exact values: no element is wrong.
+///
+/// # Errors
+/// As [`check`](super::check).
+pub fn accuracy(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, ProgramError> {
+    told(measured(manifest, program, case, schedule))
+}
+
+fn measured(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Checked, Stopped> {
+    let arrays = ran(manifest, program, case, schedule)?;
+    let mut checked = Checked::of_arrays(&arrays);
+    for (name, dtype, shape) in results(manifest, case)? {
+        let Dtype::Float(floats) = dtype else { continue };
+        let floats = match arrays.floats(name, floats) {
+            Ok(floats) => floats,
+            Err(why) => {
+                checked.not_judged(name, shape, why);
+                continue;
+            }
+        };
+        let exact = arrays.memory.exact(arrays.buffers[name]);
+        let own = exact.iter().map(|exact| (exact.value, exact.uncertainty));
+        let mut judged = compared(name, name, (&floats, &|_| false), &exact, own, [0; 2]);
+        (judged.shape, judged.dtype) = (shape, dtype);
+        judged.furthest = Some(Furthest::of(&floats, &exact));
+        checked.arrays.push(judged);
+    }
+    Ok(checked)
+}
+
+/// The lines whose roundings may move an element of an array, each with its part of all that rounding may do to it, to
+/// first order, the largest first; none where the element was computed from no float, or no kernel gives a result.
+///
+/// # Errors
+/// As [`check`](super::check).
+pub fn rounded_by(
+    pair: Pair<'_>,
+    schedule: &Schedule,
+    (name, element): (&str, usize),
+) -> Result<Vec<(String, f64)>, ProgramError> {
+    let by_place = match roundings(pair, schedule, (name, element)) {
+        Ok(by_place) => by_place,
+        Err(Stopped::Error(error)) => return Err(error),
+        Err(Stopped::Fault(_) | Stopped::NoEnd(_)) => Vec::new(),
+    };
+    let all: f64 = by_place.iter().map(|(_, moved)| moved).sum();
+    let mut lines: BTreeMap<String, f64> = BTreeMap::new();
+    for (line, moved) in by_place {
+        *lines.entry(line).or_default() += moved / all;
+    }
+    let mut lines: Vec<_> = lines.into_iter().collect();
+    lines.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    Ok(lines)
+}
+
+fn roundings(
+    pair: Pair<'_>,
+    schedule: &Schedule,
+    (name, element): (&str, usize),
+) -> Result<Vec<(String, f64)>, Stopped> {
+    let arrays = all_on_tape(pair, schedule)?;
+    let all = arrays.memory.roundings(arrays.buffers[name], element).unwrap_or_default();
+    let line = |place: Place| match place.source {
+        Some(source) => source,
+        None => place.to_string(),
+    };
+    Ok(all.into_iter().map(|(place, moved)| (line(place), moved)).collect())
+}
