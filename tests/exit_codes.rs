@@ -358,6 +358,61 @@ done"#
     }
 }
 
+/// Gradients below what an atomic keeps have bounds that hold zeros too: a result of zeros is judged by nobody.
+#[test]
+fn a_result_that_nobody_can_judge_is_no_pass() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let zeros = [0_u8; 6 * 4];
+    let array = |shape: &[usize]| {
+        let bytes = &zeros[..4 * shape.iter().product::<usize>()];
+        safetensors::tensor::TensorView::new(safetensors::Dtype::F32, shape.to_vec(), bytes)
+    };
+    let shapes: [(&str, &[usize]); 4] = [
+        ("v_means2d", &[2, 2]),
+        ("v_conics", &[2, 3]),
+        ("v_opacities", &[2]),
+        ("v_colors", &[2, 3]),
+    ];
+    let arrays = shapes.map(|(name, shape)| (name, array(shape).expect("its bytes")));
+    let bytes = safetensors::serialize(arrays, None).expect("whole");
+    fs::write(folder.path().join("zeros.safetensors"), bytes).expect("written");
+    let case = root().join("corpora/splat/subnormal-gradients.toml").display().to_string();
+    let said = say(folder.path(), &["judge", &case, "zeros.safetensors"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.out.starts_with("agree on what could be judged: 18 elements"), "{said:?}");
+    for (name, _) in shapes {
+        assert!(said.out.contains(&format!("\nNOT EXERCISED: {name}: ")), "{said:?}");
+    }
+    assert!(said.err.contains("fewer than half of the outputs are judged"), "{said:?}");
+}
+
+/// A report of an earlier run does not stay behind an error: whoever reads it would take it for this run's.
+#[test]
+fn an_error_leaves_no_report_of_an_earlier_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (kernel, here) = (own_kernel("own_backward.ptx"), folder.path());
+    let case = root().join("corpora/splat/one-pixel.toml").display().to_string();
+    let files = ["r.json", "r.xml", "r.sarif"];
+    let reports = ["--json", "r.json", "--junit", "r.xml", "--sarif=r.sarif"];
+    let run = |more: &[&str]| {
+        say(here, &[&["ptx", &kernel, "--kernel", "own_backward"], &reports[..], more].concat())
+    };
+    for wrong in [&["--case", "nowhere.toml"][..], &["--cases", "many"]] {
+        let said = run(&["--case", &case]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(files.iter().all(|file| here.join(file).is_file()), "they are written");
+        let said = run(wrong);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains("r.json was of an earlier run, and is removed"), "{said:?}");
+        assert!(!files.iter().any(|file| here.join(file).exists()), "none is left");
+    }
+    // What is named as a report and is none stays as it is.
+    fs::write(here.join("kernel.ptx"), "text").expect("written");
+    let said = say(here, &["ptx", &kernel, "--json", "kernel.ptx"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(here.join("kernel.ptx").is_file(), "it is no report");
+}
+
 /// The page names what the tests above hold, and the summary leads to it.
 #[test]
 fn the_page_has_every_code() {

@@ -52,6 +52,7 @@ pub mod schedules;
 pub mod setup;
 mod sharpness;
 mod sight;
+mod stale;
 pub mod sweep;
 pub mod traffic;
 pub mod train;
@@ -77,12 +78,24 @@ use splatcheck_judge::threads;
 /// Parses the arguments of this process and runs them.
 #[must_use]
 pub fn main() -> ExitCode {
-    let mut cli = match parse(std::env::args_os()) {
-        Ok(cli) => cli,
-        Err(words) => return ExitCode::from(say(&words)),
+    ExitCode::from(code(std::env::args_os()))
+}
+
+/// Parses arguments, runs them and returns the exit code. A report of an earlier run is gone after an error.
+fn code(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let old = stale::Reports::named(&arguments);
+    let code = match parse(arguments) {
+        Ok(mut cli) => {
+            start_log(shared(&mut cli).1);
+            exit::code(print(cli))
+        }
+        Err(words) => say(&words),
     };
-    start_log(shared(&mut cli).1);
-    exit::finish(print(cli))
+    if code == 2 {
+        old.remove();
+    }
+    code
 }
 
 /// Says what the parser of arguments says, and returns its exit code. Help goes to standard output and is no
@@ -155,12 +168,7 @@ fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
 /// first, with `child` for its child processes. Returns the exit code.
 pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> u8 {
     Program::stand_in(child);
-    let mut cli = match parse(arguments) {
-        Ok(cli) => cli,
-        Err(words) => return say(&words),
-    };
-    start_log(shared(&mut cli).1);
-    let code = exit::code(print(cli));
+    let code = code(arguments);
     // The host ends the process without what Rust's own programs do at their end.
     match io::stdout().flush() {
         Ok(()) => code,

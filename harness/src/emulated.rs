@@ -145,6 +145,12 @@ pub fn record(
         traces,
     };
     finding.notes = notes(&recording, &rerun.engine, &ptx);
+    if no_end && kernel.is_some() {
+        finding.notes.push(
+            "a kernel that ends, and is only slow here, needs more: --timeout SECONDS, --instructions N"
+                .to_owned(),
+        );
+    }
     let misuse = rerun.engine.fault().map(|fault| fault.lines());
     finding.places = ptx.places(&misuse.unwrap_or_default());
     if !no_end {

@@ -17,6 +17,7 @@ mod compare;
 mod draw;
 mod dtype;
 mod forward;
+mod furthest;
 mod given;
 mod judge;
 mod kinks;
@@ -28,10 +29,11 @@ mod purpose;
 mod shrink;
 mod stages;
 
-pub use accuracy::{Furthest, accuracy, rounded_by};
+pub use accuracy::{accuracy, rounded_by};
 pub use compare::{compare, compare_all};
 pub use draw::{Array, Case, CaseProblem};
 pub use dtype::{Dtype, Values, Whole};
+pub use furthest::Furthest;
 pub use judge::{Checked, Judged, check, exact_arrays};
 pub use launch::Traffic;
 pub use manifest::{

@@ -316,13 +316,19 @@ impl DeviceMemory {
         self.push(Segment { input: Some(name.into()), ..Segment::of(bytes) })
     }
 
-    /// The buffer that an address is in, if it is one of these, and the byte of it.
+    /// The buffer that an address is in, or next to, if it is one of these, and the byte of it: a negative one before
+    /// its begin.
     #[must_use]
-    pub fn buffer_at(&self, address: u64) -> Option<(Buffer, u64)> {
+    pub fn buffer_at(&self, address: u64) -> Option<(Buffer, i64)> {
         let index = usize::try_from(address >> WINDOW_BITS).ok()?.checked_sub(1)?;
-        let is_buffer = index > 0 && index < self.segments.len();
-        let byte = address & ((1 << WINDOW_BITS) - 1);
-        is_buffer.then(|| (Buffer::of_index(index), byte))
+        let is_buffer = |index: usize| index > 0 && index < self.segments.len();
+        let byte = (address & ((1 << WINDOW_BITS) - 1)).cast_signed();
+        let before = byte - (1 << WINDOW_BITS);
+        // Nearer to the begin of the next one.
+        if -before < byte && is_buffer(index + 1) {
+            return Some((Buffer::of_index(index + 1), before));
+        }
+        is_buffer(index).then(|| (Buffer::of_index(index), byte))
     }
 
     /// Bytes of a buffer.

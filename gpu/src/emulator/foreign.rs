@@ -73,9 +73,9 @@ impl ForeignDevice<'_> {
         self.engine.fault()
     }
 
-    /// The array that an address is in, and the byte of it.
+    /// See [`DeviceMemory::buffer_at`].
     #[must_use]
-    pub fn buffer_at(&self, address: u64) -> Option<(Buffer, u64)> {
+    pub fn buffer_at(&self, address: u64) -> Option<(Buffer, i64)> {
         self.engine.memory().buffer_at(address)
     }
 

@@ -215,8 +215,8 @@ impl Acceptable<'_> {
             Self::Sum(sum, _, bound) => (sum.value, bound),
             Self::OneOf(_) => return None,
         };
-        // Without a bound nothing is compared.
-        bound.is_finite().then_some(match (value - idle).abs() {
+        Some(match (value - idle).abs() {
+            _ if !bound.is_finite() => Sight::Unbounded,
             0.0 if bound == 0.0 => Sight::Idle,
             added if added > bound => Sight::Clear,
             _ => Sight::Blind,

@@ -79,9 +79,9 @@ impl<'a> Report<'a> {
             text += &rows::by_threshold(reports);
             text += &rows::deaths(reports);
             text += &left_out;
-            EngineReport::blind(reports).iter().for_each(|line| text += &format!("{line}\n"));
             notes.iter().for_each(|line| text += &format!("{line}\n"));
         }
+        EngineReport::blind(reports).iter().for_each(|line| text += &format!("{line}\n"));
         text + &findings_text(reports, files)
     }
 
@@ -91,7 +91,7 @@ impl<'a> Report<'a> {
         let worst = EngineReport::worst(reports);
         let in_part =
             worst == Verdict::Agree && !(gaps.is_empty() && EngineReport::gaps(reports).is_empty());
-        let verdict = format!("{worst}{}", if in_part { " on what could be judged" } else { "" });
+        let verdict = format!("{worst}{}", if in_part { IN_PART } else { "" });
         let verdict = if interrupt::is_asked() { interrupt::until_then(&verdict) } else { verdict };
         let runs: u64 = reports.iter().map(EngineReport::runs).sum();
         let tallies = || reports.iter().flat_map(|r| r.rows.values()).map(|row| &row.tally);
@@ -113,6 +113,9 @@ impl<'a> Report<'a> {
         )
     }
 }
+
+/// Behind the verdict of what agrees and is not judged as a whole.
+pub const IN_PART: &str = " on what could be judged";
 
 /// How many elements were compared.
 pub(crate) fn compared(elements: u64, zeros: u64) -> String {

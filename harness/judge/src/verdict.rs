@@ -236,12 +236,45 @@ impl fmt::Display for Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sight {
+    /// No element has a finite bound.
+    Unbounded,
     /// It is right: nothing adds to any element.
     Idle,
     /// It agrees, since every bound is wider than the sum itself.
     Blind,
     /// It disagrees.
     Clear,
+}
+
+impl Sight {
+    /// Whether fewer outputs are judged than not: then agreement is no pass. Those that nothing adds to do not count.
+    #[must_use]
+    pub fn are_mostly_unseen(of_outputs: impl IntoIterator<Item = Self>) -> bool {
+        let mut judged = 0_i64;
+        for sight in of_outputs {
+            judged += match sight {
+                Self::Clear => 1,
+                Self::Idle => 0,
+                Self::Blind | Self::Unbounded => -1,
+            };
+        }
+        judged < 0
+    }
+
+    /// Why an output is not judged in so many runs, in words; `None` where it is, or nothing adds to it.
+    #[must_use]
+    pub fn not_judged(self, runs: &str) -> Option<String> {
+        match self {
+            Self::Idle | Self::Clear => None,
+            Self::Blind => Some(format!(
+                "a kernel that does nothing would agree{runs}, since every bound is wider than the sum itself; cases \
+                 whose sums have fewer terms (pixels, rows) have narrower bounds"
+            )),
+            Self::Unbounded => Some(format!(
+                "no element has a finite bound{runs}: rounding may decide what it is made of, or it may overflow"
+            )),
+        }
+    }
 }
 
 /// Counts over any number of elements.
@@ -413,6 +446,26 @@ mod tests {
         let open = compared(1.0, 1.0, f64::INFINITY);
         assert_eq!(open.verdict(), Verdict::Inconclusive, "no bound");
         assert_eq!(compared(1.0, 1.0, f64::NAN).verdict(), Verdict::Inconclusive, "no bound");
+    }
+
+    #[test]
+    fn outputs_that_nobody_can_judge_say_why() {
+        for sight in [Sight::Idle, Sight::Clear] {
+            assert_eq!(sight.not_judged(""), None, "{sight:?}");
+        }
+        let words = Sight::Unbounded.not_judged(" in every run").unwrap_or_default();
+        assert!(words.starts_with("no element has a finite bound in every run: "), "{words}");
+        assert!(Sight::Blind.not_judged("").is_some(), "zeros would agree");
+        let [clear, idle, blind] = [Sight::Clear, Sight::Idle, Sight::Blind];
+        for (of_outputs, unseen) in [
+            (vec![clear, blind], false),
+            (vec![clear, blind, Sight::Unbounded], true),
+            (vec![idle, blind], true),
+            (vec![idle], false),
+            (vec![], false),
+        ] {
+            assert_eq!(Sight::are_mostly_unseen(of_outputs.clone()), unseen, "{of_outputs:?}");
+        }
     }
 
     #[test]

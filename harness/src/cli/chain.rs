@@ -2,7 +2,6 @@
 
 use clap::{Args, ValueEnum};
 
-use super::exit::CliError;
 use splatcheck_judge::campaign::Chain;
 
 /// Whose forward outputs backward stages are given, as typed.
@@ -31,20 +30,6 @@ impl ChainArgs {
         match self.chain {
             ChainName::Oracle => Chain::Oracle,
             ChainName::Own => Chain::Own,
-        }
-    }
-
-    /// For a kernel that has no forward pass.
-    ///
-    /// # Errors
-    /// Where its own was asked for.
-    pub(super) fn without_forward(self) -> Result<(), CliError> {
-        match self.chain {
-            ChainName::Oracle => Ok(()),
-            ChainName::Own => Err(CliError::new(
-                "--chain own: a kernel of your own comes without a forward pass, whose outputs it could \
-                 be given: leave the option out ('self-check --chain own' judges engines that have both)",
-            )),
         }
     }
 }

@@ -7,7 +7,6 @@
 
 use std::error::Error;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 pub use splatcheck_judge::gate::Outcome;
 use splatcheck_judge::gate::{Evidence, Gate, Inconclusive};
@@ -72,12 +71,6 @@ pub fn conclude(evidence: &Evidence<'_>) -> Result<Outcome, CliError> {
 
 /// The exit code of a command; an error is printed on standard error.
 #[must_use]
-pub fn finish(result: Result<Outcome, CliError>) -> ExitCode {
-    ExitCode::from(code(result))
-}
-
-/// As [`finish`], for a host that exits itself.
-#[must_use]
 pub fn code(result: Result<Outcome, CliError>) -> u8 {
     match result {
         Ok(outcome) => outcome.code(),
@@ -124,8 +117,8 @@ mod tests {
     fn a_closed_pipe_is_no_message_but_no_success() {
         let closed = CliError::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert!(closed.is_broken_pipe(), "{closed:?}");
-        assert_eq!(finish(Err(closed)), ExitCode::from(2), "not finished");
-        assert_eq!(finish(Ok(Outcome::Disagree)), ExitCode::from(1), "disagree");
-        assert_eq!(finish(Ok(Outcome::Agree)), ExitCode::SUCCESS, "agree");
+        assert_eq!(code(Err(closed)), 2, "not finished");
+        assert_eq!(code(Ok(Outcome::Disagree)), 1, "disagree");
+        assert_eq!(code(Ok(Outcome::Agree)), 0, "agree");
     }
 }

@@ -14,8 +14,8 @@ use splatcheck_judge::diagnosis::Diagnosis;
 use splatcheck_judge::engines::command::{Form, Need, read_written};
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::io::{Problem, read};
-use splatcheck_judge::report::and_zeros;
-use splatcheck_judge::verdict::{Tally, Verdict};
+use splatcheck_judge::report::{IN_PART, and_zeros};
+use splatcheck_judge::verdict::{Sight, Tally, Verdict};
 use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{AnyCase, Job};
 use splatcheck_workloads::splat::contract::{Level, diagnose_job, judge_job};
@@ -190,9 +190,11 @@ fn conclude_tally(
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
     let verdict = tally.verdict();
+    let unseen = not_judged(tally);
+    let in_part = if verdict == Verdict::Agree && !unseen.is_empty() { IN_PART } else { "" };
     writeln!(
         out,
-        "{verdict}: {}{}, {} outside their bounds, {} without a finite one",
+        "{verdict}{in_part}: {}{}, {} outside their bounds, {} without a finite one",
         count(tally.elements(), "element"),
         and_zeros(tally.zeros),
         tally.disagree,
@@ -211,13 +213,33 @@ fn conclude_tally(
         writeln!(out, "  without a bound: {}", element.place())?;
     }
     writeln!(out, "  largest error / bound of the others: {:.3e}", tally.sharpness.max)?;
+    for (output, why) in &unseen {
+        writeln!(out, "NOT EXERCISED: {output}: {why}")?;
+    }
     out.flush()?;
     match verdict {
         Verdict::NotExercised => conclude(&Evidence::default()),
-        Verdict::Agree | Verdict::Inconclusive => conclude(&Evidence::of_failures(Vec::new())),
+        Verdict::Agree | Verdict::Inconclusive => {
+            let names: Vec<_> = unseen.into_iter().map(|(output, _)| output).collect();
+            let gap = || {
+                format!(
+                    "fewer than half of the outputs are judged; not judged: {}",
+                    names.join(", ")
+                )
+            };
+            let is_gap = Sight::are_mostly_unseen(tally.sight.values().copied());
+            let gaps = is_gap.then(gap).into_iter().collect();
+            conclude(&Evidence { gaps, ..Evidence::of_failures(Vec::new()) })
+        }
         Verdict::Disagree => {
             let worst = tally.worst.iter().map(ToString::to_string).collect();
             conclude(&Evidence::of_failures(worst))
         }
     }
+}
+
+/// The outputs that were compared and are not judged, and why.
+fn not_judged(tally: &Tally) -> Vec<(&str, String)> {
+    let all = tally.sight.iter();
+    all.filter_map(|(output, sight)| Some((&**output, sight.not_judged("")?))).collect()
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use splatcheck_gpu::EngineKind;
+use splatcheck_gpu::artifact::sha256;
 
 use super::command::CommandPlan;
 use crate::manifest::{Manifest, WgslKernel};
@@ -84,6 +85,13 @@ pub(super) fn of_program(command: &CommandPlan, seed: Option<u64>) -> Provenance
     }
     let preset = preset.map(|preset| preset.name().to_owned());
     Provenance { files, preset, seed, ..Provenance::of(line.to_string()) }
+}
+
+/// A program by what its files hold, whatever folders they are in.
+pub(super) fn version_of(command: &CommandPlan) -> String {
+    let files = of_program(command, None).files;
+    let hashes: String = files.iter().map(|file| file.sha256.as_str()).collect();
+    format!("command, files of SHA-256 {:.16}", sha256(hashes.as_bytes()))
 }
 
 /// The file that a program's name stands for: a path, or the first of that name in the folders of `PATH`.

@@ -11,10 +11,10 @@ use splatcheck_judge::attribution::{Element, Explained, Parts, WrongArray, expla
 use splatcheck_judge::io::container::Entry;
 use splatcheck_judge::words::count;
 
-use super::accuracy::Furthest;
 use super::draw::{Case, CaseProblem};
 use super::dtype::Dtype;
 use super::forward::{Pair, by_given, swept};
+use super::furthest::{Furthest, part};
 use super::kinks::{Expected, either_way, expected};
 use super::launch::{Arrays, Traffic};
 use super::manifest::Manifest;
@@ -352,11 +352,6 @@ pub(super) fn compared(
     judged
 }
 
-/// A distance as a part of a bound; nothing of nothing is nothing.
-pub(super) fn part(distance: f64, bound: f64) -> f64 {
-    if distance == 0.0 { 0.0 } else { distance / bound }
-}
-
 fn lost(memory: &DeviceMemory) -> Vec<String> {
     let all = memory.losses().into_iter();
     all.map(|lost| format!("{} at {}", because(lost.loss), lost.place)).collect()
@@ -370,6 +365,11 @@ fn because(loss: Loss) -> &'static str {
         Loss::Range => "a value overflows, or is no number, in f32 or in real numbers alone",
         Loss::Overwritten => "a number was written past its exact value",
         Loss::Unknown => "an instruction that no rule follows uses a float",
+        Loss::Count => {
+            "a sum of whole numbers that floats became may be a count or in fixed point (name the line that rounds in \
+             [conventions], under detach or straight_through; a scale that is a power of two from 65536 on says \
+             fixed point)"
+        }
     }
 }
 

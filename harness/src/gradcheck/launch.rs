@@ -145,7 +145,7 @@ impl Arrays {
                     return Err(ProgramError::Launch { kernel, why: error.to_string() }.into());
                 }
                 Err(RunError::Program(fault)) => {
-                    let input = |name: &str, byte| self.element(name, byte);
+                    let input = |name: &str, byte: u64| self.element(name, byte.cast_signed());
                     let why = told(&fault, module, |address| self.at(address), input);
                     return Err(match fault.kind {
                         FaultKind::Time { .. } => Stopped::NoEnd(why),
@@ -161,13 +161,15 @@ impl Arrays {
     }
 
     /// The element of an array that a byte is of, or its number beyond the end.
-    fn element(&self, name: &str, byte: u64) -> Option<String> {
+    fn element(&self, name: &str, byte: i64) -> Option<String> {
         let (shape, width) = self.shapes.get(name)?;
-        let number = usize::try_from(byte).unwrap_or(usize::MAX) / width;
+        #[expect(clippy::cast_possible_wrap, reason = "at most 8")]
+        let number = byte.div_euclid(*width as i64);
         let count: usize = shape.iter().product();
-        Some(match number < count {
-            true => element_of(name, shape, number),
-            false => format!("{name} (element {number} of {count})"),
+        let inside = usize::try_from(number).ok().filter(|&number| number < count);
+        Some(match inside {
+            Some(number) => element_of(name, shape, number),
+            None => format!("{name} (element {number} of {count})"),
         })
     }
 
@@ -284,7 +286,7 @@ impl Arrays {
     /// The bytes of an array; why it cannot be read where some were never written.
     pub(super) fn bytes_of(&self, name: &str) -> Result<Vec<u8>, String> {
         self.memory.read(self.buffers[name]).map_err(|error| {
-            let first = self.element(name, error.first as u64);
+            let first = self.element(name, error.first.cast_signed() as i64);
             format!(
                 "{name}: {} {} never written, the first in {}; if numbers that no kernel writes are to be 0, give \
                  begins = \"zeros\"",

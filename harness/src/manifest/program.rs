@@ -395,9 +395,9 @@ impl<'a> Arrays<'a> {
             let name = |(name, _): &(&str, Buffer)| format!("byte {byte} of {name}");
             own.map(|(array, _)| self.element(array, byte)).or_else(|| other.map(name))
         };
-        let input = |name: &str, byte| {
+        let input = |name: &str, byte: u64| {
             let (array, _) = self.tensors.iter().find(|(array, _)| array.name() == name)?;
-            Some(self.element(array, byte))
+            Some(self.element(array, byte.cast_signed()))
         };
         let text = told(fault, module, at, input);
         match error {
@@ -408,9 +408,11 @@ impl<'a> Arrays<'a> {
     }
 
     /// The element of a tensor that a byte of an array is of.
-    fn element(&self, array: &Array, byte: u64) -> String {
-        let number = usize::try_from(byte).unwrap_or(usize::MAX) / array.bytes_of_number();
-        self.views.element(array, number).unwrap_or_else(|| {
+    fn element(&self, array: &Array, byte: i64) -> String {
+        #[expect(clippy::cast_possible_wrap, reason = "at most 8")]
+        let number = byte.div_euclid(array.bytes_of_number() as i64);
+        let inside = usize::try_from(number).ok();
+        inside.and_then(|number| self.views.element(array, number)).unwrap_or_else(|| {
             let (name, all) = (array.name(), self.views.words(array));
             format!("{name} (word {number} of {all})")
         })

@@ -20,6 +20,7 @@ use super::number::{Shadow, UNIT, UNRECORDED, Wide, Word, depends, up};
 use super::registers::{Beside, Entry, Lanes};
 use super::table::Function;
 use super::table::accuracy::Accuracy;
+use super::table::accuracy::NORMAL;
 use super::tape::Flags;
 use super::wides::halves;
 
@@ -247,7 +248,10 @@ impl Journal {
         let magnitude = up(f64::from(terms.magnitude) + size(&term));
         let terms = Terms { count: terms.count.saturating_add(1), magnitude };
         let x = base.x + term.x;
-        let r = up(f64::from(base.r) + f64::from(term.r));
+        let exact_sum =
+            Shadow { x, r: up(f64::from(base.r) + f64::from(term.r)), ..Shadow::exact(x) };
+        let flushed: f64 = [&base, &term, &exact_sum].into_iter().map(flushed).sum();
+        let r = up(f64::from(exact_sum.r) + flushed);
         let c = up(f64::from(base.c) + f64::from(term.c) + UNIT * x.abs());
         let depends = depends(base.n) || depends(term.n);
         let n = if depends { self.sum_node(base, term, (x, c)) } else { UNRECORDED };
@@ -316,6 +320,14 @@ impl Journal {
             }
         }
     }
+}
+
+/// What an atomic takes away of a number that may be subnormal: on global memory it adds and leaves zeros in place of
+/// those (PTX ISA 8.4, "atom": `.add` of `.f32`).
+#[inline(always)]
+fn flushed(shadow: &Shadow) -> f64 {
+    let r = f64::from(shadow.r);
+    if shadow.x.abs() < NORMAL + r && (shadow.x != 0.0 || r > 0.0) { NORMAL } else { 0.0 }
 }
 
 /// Whether a word with these bits is the sum: what lies further away than any order can bring it is none, because of

@@ -149,7 +149,7 @@ impl Journal {
             Word::Count(count) => Some(*count),
             Word::None => {
                 let shadow = Shadow::exact(f64::from(bits.cast_signed()));
-                Some(Count { shadow, summed: false })
+                Some(Count { shadow, summed: false, unsure: false })
             }
             _ => None,
         });
@@ -214,7 +214,8 @@ impl Journal {
         // A whole number added to one that came from a float makes no sum of it.
         let from_floats = all.iter().filter(|count| count.shadow.r > 0.0).count();
         let summed = from_floats > 1 || all.iter().any(|count| count.summed);
-        Some(Count { shadow: self.turned(Shadow { x, r, c, n }, wrapped), summed })
+        let unsure = all.iter().any(|count| count.unsure);
+        Some(Count { shadow: self.turned(Shadow { x, r, c, n }, wrapped), summed, unsure })
     }
 
     /// A number of units that wrapped around, by so much.
@@ -292,7 +293,10 @@ impl Journal {
     pub(super) fn converted(&mut self, word: Word, bits: u32, whole: f64) -> Option<Shadow> {
         match word {
             Word::None | Word::Count(Count { summed: false, .. }) => None,
-            Word::Count(Count { shadow, summed: true }) => {
+            Word::Count(Count { shadow, summed: true, unsure: true }) => {
+                Some(self.begin_anew(whole, &[Some(shadow)], Loss::Count))
+            }
+            Word::Count(Count { shadow, summed: true, unsure: false }) => {
                 let turns = ((shadow.x - whole) / TURN).round();
                 Some(self.turned(shadow, turns * TURN))
             }

@@ -282,10 +282,11 @@ impl Journal {
         let within = (a.x - result).abs() <= f64::from(r);
         if !within {
             let shadow = self.begin_anew(result, &[Some(a)], Loss::Range);
-            return Some(Count { shadow, summed: false });
+            return Some(Count { shadow, summed: false, unsure: false });
         }
         let plain = !depends(a.n) && a.r == 0.0 && a.c == 0.0 && a.x == result;
-        (!plain).then_some(Count { shadow: Shadow { r, ..a }, summed: false })
+        let unsure = self.whole_number() == Whole::BySize;
+        (!plain).then_some(Count { shadow: Shadow { r, ..a }, summed: false, unsure })
     }
 }
 

@@ -97,7 +97,8 @@ impl Journal {
             let x = op.result(r, *lane);
             let parents = [Some(operand), None, None];
             let n = self.node(Function::Identity, parents, (x, 0.0), Flags::default());
-            let count = Count { shadow: Shadow { n, ..Shadow::exact(x) }, summed: true };
+            let count =
+                Count { shadow: Shadow { n, ..Shadow::exact(x) }, summed: true, unsure: false };
             match op.b64 {
                 true => beside.set_wide(op.d, *lane, Wide::Count(count)),
                 false => beside.set_word(op.d, *lane, Word::Count(count)),

@@ -4,13 +4,17 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::ir::{
     Arithmetic, AtomicOp, B64Unary, File, FloatBinary, FloatToInteger, FloatUnary, IntegerBinary,
-    Kernel, Op, Place, Rare, RareOp, ReduxOp, Slot, SyncKind, Synchronization, WordUnary,
+    Kernel, Op, Place, Rare, RareOp, ReduxOp, Rounding, Slot, SyncKind, Synchronization, WordUnary,
 };
 use super::constants::{constant, moved};
 use super::literals::set;
 
 /// The least scale of fixed point: a grid has fewer cells on a side.
 const SCALE: f32 = 65_536.0;
+
+/// The least scale of fixed point that an atomic adds up, where it is no power of two. What counts steps of a ray or
+/// cells has fewer to a unit.
+const ADDED_SCALE: f32 = 1_000.0;
 
 /// The bits of 1/2.
 const HALF: u32 = 0x3f00_0000;
@@ -19,13 +23,14 @@ const HALF: u32 = 0x3f00_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whole {
     /// A number of units in fixed point, be it small: the float was multiplied by a power of two, [`SCALE`] or
-    /// more, or an atomic adds the number up.
+    /// more, or by another scale, and an atomic adds the number up.
     Units,
     /// The same of a float that may hold the half unit by which it is rounded.
     Halved,
-    /// A cell, be it large: what is left of the float without it is used too.
+    /// A cell or a count, be it large: what is left of the float without it is used too, or it was rounded up or
+    /// down by name.
     Cell,
-    /// That depends on how large it is.
+    /// A cell where it is small; of others nobody knows, and a sum of them may be a count or in fixed point.
     BySize,
 }
 
@@ -33,7 +38,16 @@ pub(super) enum Whole {
 pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
     let moved = moved(kernel);
     let power = |bits: u32| bits & 0x7f_ffff == 0 && f32::from_bits(bits).abs() >= SCALE;
-    let is_scale = |slot: Slot| constant(kernel, &moved, slot).is_some_and(power);
+    let value = |slot: Slot| constant(kernel, &moved, slot);
+    let is_scale = |slot: Slot| value(slot).is_some_and(power);
+    // A factor that the kernel is given may be a scale.
+    let may_scale = |a: Slot, b: Slot| {
+        let known = [a, b].into_iter().find_map(value).map(f32::from_bits);
+        known.is_none_or(|factor| factor.abs() >= ADDED_SCALE)
+    };
+    let is_unit = |slot: Slot| {
+        value(slot).is_some_and(|bits| f32::from_bits(bits).abs() <= 1.0 / ADDED_SCALE)
+    };
     let half =
         |slot: Slot| constant(kernel, &moved, slot).is_some_and(|bits| bits << 1 == HALF << 1);
     let added = added(kernel);
@@ -42,6 +56,8 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
     // sign; by a conversion to a whole number, with its place and the float; and by one of those back.
     let [mut halved, mut halves] = [(); 2].map(|()| HashSet::<Slot>::new());
     let mut products: HashSet<Slot> = HashSet::new();
+    // Of registers that may hold a float times a scale that is no power of two, or a sum of such.
+    let mut scaled: HashSet<Slot> = HashSet::new();
     let mut wholes: HashMap<Slot, (usize, Slot)> = HashMap::new();
     let mut floats: HashMap<Slot, (usize, Slot)> = HashMap::new();
     for (at, instruction) in kernel.code.iter().enumerate() {
@@ -64,8 +80,43 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
             | Arithmetic::SelectWord { .. } => (false, true),
             _ => (false, false),
         };
-        let units = |a: Slot| if halved.contains(&a) { Whole::Halved } else { Whole::Units };
-        let is_added = |file: File, slot: Slot| added.contains(&Place { file, slot });
+        let is_scaled = match op {
+            Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b) => may_scale(a, b),
+            // A sum of its own rounding is a product with 1 too.
+            Arithmetic::Fma(_, _, _, a, b, c) => {
+                may_scale(a, b) || [a, b, c].iter().any(|slot| scaled.contains(slot))
+            }
+            Arithmetic::FloatBinary(
+                FloatBinary::Div | FloatBinary::Approximate(_),
+                _,
+                _,
+                _,
+                by,
+            ) => is_unit(by),
+            Arithmetic::FloatBinary(_, _, _, a, b) | Arithmetic::SelectWord { a, b, .. } => {
+                scaled.contains(&a) || scaled.contains(&b)
+            }
+            Arithmetic::FloatUnary(
+                FloatUnary::Move | FloatUnary::Negate | FloatUnary::Abs | FloatUnary::Round(_),
+                _,
+                _,
+                a,
+            )
+            | Arithmetic::WordUnary(WordUnary::Move, _, a) => scaled.contains(&a),
+            _ => false,
+        };
+        // What a float becomes that is rounded so.
+        let whole_of = |a: Slot, place: Place, rounding: Rounding| {
+            let has_half = halved.contains(&a);
+            let by_name = matches!(rounding, Rounding::Up | Rounding::Down) && !has_half;
+            let is_added = added.contains(&place) && scaled.contains(&a);
+            match (products.contains(&a) || is_added && !by_name, has_half) {
+                (true, true) => Whole::Halved,
+                (true, false) => Whole::Units,
+                (false, _) if by_name => Whole::Cell,
+                (false, _) => Whole::BySize,
+            }
+        };
         match op {
             Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b) => {
                 product = is_scale(a) || is_scale(b);
@@ -76,18 +127,14 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
             Arithmetic::FloatBinary(FloatBinary::Min | FloatBinary::Max, _, _, a, b) => {
                 product = products.contains(&a) || products.contains(&b);
             }
-            Arithmetic::FloatUnary(FloatUnary::Round(_), _, d, a) => {
+            Arithmetic::FloatUnary(FloatUnary::Round(rounding), _, d, a) => {
                 product = products.contains(&a);
-                if product || is_added(File::Word, d) {
-                    all[at] = units(a);
-                }
+                all[at] = whole_of(a, Place { file: File::Word, slot: d }, rounding);
                 float = Some((at, a));
             }
-            Arithmetic::FloatToInteger(FloatToInteger { a, d, b64, .. }) => {
+            Arithmetic::FloatToInteger(FloatToInteger { a, d, b64, rounding, .. }) => {
                 let file = if b64 { File::B64 } else { File::Word };
-                if products.contains(&a) || is_added(file, d) {
-                    all[at] = units(a);
-                }
+                all[at] = whole_of(a, Place { file, slot: d }, rounding);
                 whole = Some((at, a));
             }
             Arithmetic::WordToFloat { a, .. } => float = wholes.get(&a).copied(),
@@ -101,9 +148,12 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
             _ => {}
         }
         for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
-            for (is, of) in
-                [(product, &mut products), (is_halved, &mut halved), (signed_half, &mut halves)]
-            {
+            for (is, of) in [
+                (product, &mut products),
+                (is_scaled, &mut scaled),
+                (is_halved, &mut halved),
+                (signed_half, &mut halves),
+            ] {
                 if is {
                     of.insert(place.slot);
                 } else {
@@ -207,6 +257,19 @@ mod tests {
             (format!("{rounded}\nmov.b32 %r2, %r1;\n{add}"), Whole::Units),
             (format!("{rounded}\n{of_warp}\n{add}"), Whole::Units),
             ("cvt.rni.s64.f32 %d2, %f2;\nred.global.add.u64 [%d1], %d2;".to_owned(), Whole::Units),
+            // Steps of 1/200, which are counted; a unit of 1/1000; a factor that is not known.
+            (
+                format!("mul.f32 %f3, %f1, 0f43480000;\ncvt.rzi.s32.f32 %r2, %f3;\n{add}"),
+                Whole::BySize,
+            ),
+            (
+                format!("div.rn.f32 %f3, %f1, 0f3A83126F;\ncvt.rzi.s32.f32 %r2, %f3;\n{add}"),
+                Whole::Units,
+            ),
+            (format!("mul.f32 %f3, %f1, %f1;\ncvt.rzi.s32.f32 %r2, %f3;\n{add}"), Whole::Units),
+            // Rounded up or down by name.
+            (format!("cvt.rpi.s32.f32 %r2, %f2;\n{add}"), Whole::Cell),
+            (format!("cvt.rmi.s32.f32 %r2, %f2;\n{add}"), Whole::Cell),
             // An index, and what is stored.
             (format!("{rounded}\nadd.s32 %r2, %r1, 1;\nst.global.u32 [%d1], %r2;"), Whole::BySize),
             (

@@ -51,6 +51,8 @@ pub enum Loss {
     Overwritten,
     /// An instruction that no rule follows used it.
     Unknown,
+    /// A sum of whole numbers that floats became may be a count, or in fixed point.
+    Count,
 }
 
 /// Numbers that began anew at an instruction.

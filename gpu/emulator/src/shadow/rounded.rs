@@ -42,10 +42,10 @@ pub(super) fn rounding(op: &Op) -> f64 {
         | Arithmetic::Fma(..) => OF_F32,
         Arithmetic::FloatUnary(FloatUnary::Approximate(function), ..)
         | Arithmetic::FloatBinary(FloatBinary::Approximate(function), ..) => of_function(*function),
-        Arithmetic::FloatBinary(op, ..) => match op {
-            FloatBinary::Add | FloatBinary::Sub | FloatBinary::Mul | FloatBinary::Div => OF_F32,
-            _ => 0.0,
-        },
+        Arithmetic::FloatBinary(
+            FloatBinary::Add | FloatBinary::Sub | FloatBinary::Mul | FloatBinary::Div,
+            ..,
+        ) => OF_F32,
         Arithmetic::Rare(rare) => of_rare(rare.op),
         _ => 0.0,
     }

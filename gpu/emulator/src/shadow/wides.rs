@@ -217,7 +217,7 @@ fn as_count((wide, bits): &Operand) -> Option<Count> {
         Wide::Count(count) => Some(*count),
         Wide::None => {
             let shadow = Shadow::exact(bits.cast_signed() as f64);
-            Some(Count { shadow, summed: false })
+            Some(Count { shadow, summed: false, unsure: false })
         }
         Wide::Double(_) | Wide::Refers(_) | Wide::Words(_) => None,
     }

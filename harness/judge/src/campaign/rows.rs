@@ -216,39 +216,41 @@ impl EngineReport {
     /// Why agreement of these engines is no pass, each reason a sentence.
     #[must_use]
     pub fn gaps(reports: &[Self]) -> Vec<String> {
-        let rows = reports.iter().flat_map(|report| report.rows.values());
-        let mut sights = rows.flat_map(|row| row.tally.sight.values());
-        let something = sights.any(|&sight| sight == Sight::Clear);
-        let blind = if something { Vec::new() } else { Self::blind(reports) };
+        let mut of_outputs = BTreeMap::new();
+        for (&(stage, _), row) in reports.iter().flat_map(|report| &report.rows) {
+            for (output, &sight) in &row.tally.sight {
+                let known = of_outputs.entry((stage.name, output)).or_insert(sight);
+                *known = sight.max(*known);
+            }
+        }
+        let unseen = Sight::are_mostly_unseen(of_outputs.into_values());
+        let blind = if unseen { Self::blind(reports) } else { Vec::new() };
         mostly_left_out(reports).chain(blind).collect()
     }
 
     /// The outputs that were compared and are not judged, each a sentence: in every run a kernel that does nothing
-    /// would agree.
+    /// would agree, or no bound is finite.
     #[must_use]
     pub fn blind(reports: &[Self]) -> Vec<String> {
-        let mut outputs: BTreeMap<_, [BTreeSet<&str>; 2]> = BTreeMap::new();
+        let mut outputs: BTreeMap<_, (BTreeSet<&str>, BTreeMap<&str, Sight>)> = BTreeMap::new();
         for (&(stage, reduction), row) in reports.iter().flat_map(|report| &report.rows) {
             for (output, &sight) in &row.tally.sight {
-                let [all, blind] = outputs.entry((stage.name, output)).or_default();
+                let (all, blind) = outputs.entry((stage.name, output)).or_default();
                 let way = reduction.map_or("-", Reduction::name);
                 all.insert(way);
-                if sight == Sight::Blind {
-                    blind.insert(way);
+                if sight.not_judged("").is_some() {
+                    let known = blind.entry(way).or_insert(sight);
+                    *known = sight.max(*known);
                 }
             }
         }
-        let outputs = outputs.into_iter().filter(|(_, [_, blind])| !blind.is_empty());
-        outputs.map(|((stage, output), [all, blind])| {
-            let some = format!(" ({})", Vec::from_iter(blind.iter().copied()).join(", "));
-            let ways = if blind == all { "" } else { some.as_str() };
-            format!(
-                "NOT EXERCISED: {output} of {stage}{ways}: a kernel that does nothing would agree in \
-                 every run, since every bound is wider than the sum itself; cases whose sums have fewer terms \
-                 (pixels, rows) have narrower bounds"
-            )
-        })
-        .collect()
+        let sentences = outputs.into_iter().filter_map(|((stage, output), (all, blind))| {
+            let why = blind.values().max()?.not_judged(" in every run")?;
+            let some = format!(" ({})", Vec::from_iter(blind.keys().copied()).join(", "));
+            let ways = if blind.len() == all.len() { "" } else { some.as_str() };
+            Some(format!("NOT EXERCISED: {output} of {stage}{ways}: {why}"))
+        });
+        sentences.collect()
     }
 
     /// The worst verdict of several engines: not exercised, if there is none.

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::summary::{EngineSummary, FindingSummary, Summary};
-use super::{Provenance, SourceFile};
+use super::{Provenance, Role, SourceFile, place};
 use crate::campaign::{EngineReport, Place};
 
 /// One thing that was wrong.
@@ -45,8 +45,8 @@ fn of_one(all: &[(&EngineSummary, &FindingSummary)]) -> Finding {
         1 => "; the same fault shows in 1 more finding".to_owned(),
         more => format!("; the same fault shows in {more} more findings"),
     };
-    let message =
-        format!("{}: {stage}, {reduction}: {what}; case {case}{again}{others}", engine.id);
+    let run = place(&engine.id, stage, reduction);
+    let message = format!("{run}: {what}; case {case}{again}{others}");
     let mut places = Vec::new();
     for place in all.iter().flat_map(|(_, finding)| &finding.places) {
         let place = place.file.clone().map(|file| (file, place.line));
@@ -133,7 +133,12 @@ fn escaped(path: &Path) -> String {
 pub fn text(findings: &[Finding], run: &Provenance, base: &Base) -> String {
     let rules: BTreeSet<&str> = findings.iter().map(|finding| &*finding.rule).collect();
     let rules: Vec<Value> = rules.iter().map(|rule| json!({ "id": rule })).collect();
-    let results: Vec<Value> = findings.iter().map(|finding| result(finding, base)).collect();
+    // A viewer refuses a result without a place: of a program that is run it is the last of its files, which an
+    // interpreter runs.
+    let of_program = |file: &&SourceFile| matches!(file.role, Role::Program);
+    let program = run.files.iter().rfind(of_program).map(|file| (file.path.clone(), 1));
+    let results = findings.iter().map(|finding| result(finding, program.as_ref(), base));
+    let results: Vec<Value> = results.collect();
     let version = env!("CARGO_PKG_VERSION");
     let mut log = json!({
         "tool": { "driver": { "name": "splatcheck", "version": version, "rules": rules } },
@@ -190,7 +195,7 @@ fn artifact(file: &SourceFile, base: &Base) -> Value {
     })
 }
 
-fn result(finding: &Finding, base: &Base) -> Value {
+fn result(finding: &Finding, program: Option<&(String, u32)>, base: &Base) -> Value {
     let location = |(file, line): &(String, u32)| {
         json!({ "physicalLocation": {
             "artifactLocation": { "uri": base.uri(file) },
@@ -198,7 +203,7 @@ fn result(finding: &Finding, base: &Base) -> Value {
         } })
     };
     let mut places = finding.places.iter().map(location);
-    let own: Vec<Value> = places.next().into_iter().collect();
+    let own: Vec<Value> = places.next().or(program.map(location)).into_iter().collect();
     let others: Vec<Value> = places.collect();
     json!({
         "ruleId": finding.rule,
@@ -234,7 +239,8 @@ mod tests {
         assert_eq!(place["region"]["startLine"], 7, "its line");
         let related = &run["results"][0]["relatedLocations"];
         assert_eq!(related.as_array().map(Vec::len), Some(1), "the other access");
-        assert_eq!(run["results"][1]["locations"], json!([]), "no place is known");
+        let place = &run["results"][1]["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "sub/my%20kernels/k.ptx", "the program's");
         assert_eq!(run["automationDetails"]["id"], "splatcheck/a of k.ptx/", "its category");
         assert_eq!(run["artifacts"][0]["location"]["uri"], "sub/my%20kernels/k.ptx", "the program");
         assert_eq!(run["properties"]["judged"], "a of k.ptx", "what was judged");

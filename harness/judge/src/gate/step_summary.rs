@@ -38,6 +38,7 @@ pub fn step_summary(summary: &Summary) -> String {
         let _ = writeln!(text, "- {what}: {candidate}: {reason}");
     }
     for what in &summary.not_exercised {
+        let what = what.trim_start_matches("NOT EXERCISED: ");
         let _ = writeln!(text, "- not exercised: {}", plain(what));
     }
     for what in &summary.not_compared {

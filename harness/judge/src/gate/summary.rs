@@ -39,7 +39,7 @@ pub struct Summary {
     /// Outputs that were read and not compared with anything, and why.
     #[serde(default)]
     pub not_compared: Vec<String>,
-    /// What was asked for beside engines and stages and did not run.
+    /// What was asked for beside engines and stages and did not run, and outputs that are not judged.
     #[serde(default)]
     pub not_exercised: Vec<String>,
 }
@@ -247,7 +247,11 @@ impl Summary {
             reasons: conclusion.reasons.iter().cloned().chain(error).collect(),
             excused: conclusion.excused.clone(),
             not_compared: not_compared.clone(),
-            not_exercised: not_exercised.clone(),
+            not_exercised: not_exercised
+                .iter()
+                .cloned()
+                .chain(EngineReport::blind(reports))
+                .collect(),
             engines: reports
                 .iter()
                 .zip(files)

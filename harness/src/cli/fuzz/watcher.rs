@@ -12,6 +12,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use super::options::{FuzzPlan, Limit};
 use crate::cli::exit::CliError;
 use crate::cli::output::Lines;
+use crate::cli::provenance;
 use crate::cli::reproducer::Reproducers;
 use splatcheck_judge::campaign::{
     Contender, EngineReport, Exercised, Finding, Hooks, Item, Observer, Share, run_in_chunks,
@@ -176,6 +177,11 @@ impl<'a> Watcher<'a> {
         // It is the same whatever the machine's speed.
         reports.iter_mut().for_each(|report| report.busy = Duration::ZERO);
         reports.iter_mut().for_each(|report| plan.sort(&mut report.findings));
+        if let Some(command) = &self.fuzz.command {
+            // Parts that another version of the program made are not of one campaign.
+            let version = provenance::version_of(command);
+            reports.iter_mut().for_each(|report| report.info.backend.clone_from(&version));
+        }
         let reached = self.cases.load(Ordering::Relaxed);
         Results {
             plan: plan.clone(),

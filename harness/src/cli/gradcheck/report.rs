@@ -30,7 +30,7 @@ const SHOWN: usize = 3;
 const PLACES: usize = 5;
 
 /// Writes a case with something wrong, and says how it is run again: as it is, and after a change of the kernel.
-pub(super) fn keep(plan: &Plan, found: &Found) -> Result<[String; 2], CliError> {
+pub(super) fn keep(plan: &Plan, found: &Found) -> Result<Vec<String>, CliError> {
     let name = plan.asked.question.name();
     let file = match &plan.inputs {
         Some(file) => file.clone(),
@@ -58,7 +58,14 @@ pub(super) fn keep(plan: &Plan, found: &Found) -> Result<[String; 2], CliError> 
     };
     let changed =
         format!("splatcheck {name} {files} --manifest {manifest} --inputs {file}{order}{observe}");
-    Ok([format!("splatcheck replay {file}"), changed])
+    // An archive of arrays says nothing of kernels.
+    let is_archive = plan.inputs.as_ref().is_some_and(|file| !is_safetensors(file));
+    let again = (!is_archive).then(|| format!("splatcheck replay {file}"));
+    Ok(again.into_iter().chain([changed]).collect())
+}
+
+fn is_safetensors(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"))
 }
 
 /// The whole report; `again` says how a finding is run again, as it is and after a change.

@@ -15,7 +15,6 @@ use super::interface::INTERFACE;
 use super::judged_as::JudgedAs;
 use super::read::{read_kernel, read_manifest};
 use super::subject::{For, Subject, SubjectArgs};
-use crate::cli::chain::ChainArgs;
 use crate::cli::command::seconds;
 use crate::cli::compiler::CompilerArgs;
 use crate::cli::exit::CliError;
@@ -93,9 +92,6 @@ pub struct PtxArgs {
     /// What is demanded besides the bounds.
     #[command(flatten)]
     pub expect: ExpectArgs,
-    /// Whose forward pass it goes on from.
-    #[command(flatten)]
-    pub chain: ChainArgs,
     /// Runs at once [default: one for each core]
     #[arg(long, value_name = "J", allow_negative_numbers = true, value_parser = positive::<NonZeroU16>)]
     pub jobs: Option<NonZeroU16>,
@@ -160,7 +156,6 @@ impl PtxArgs {
     /// # Errors
     /// The first that cannot be followed: what in the program does not fit, and where.
     pub fn resolve(self) -> Result<PtxPlan, CliError> {
-        self.chain.without_forward()?;
         let mut kernel = self.kernel()?;
         kernel.observe = self.observe.unwrap_or_default();
         kernel.limits = KernelLimits { time: self.timeout, instructions: self.instructions };

@@ -37,6 +37,11 @@ impl Case {
             None => Ok(Values::floats(floats, rng.values(count))),
             Some(Draw::Uniform(both)) => {
                 let [low, high] = ends(both)?;
+                if !(low <= high && (high - low).is_finite()) {
+                    let advice = "expected two numbers, the smaller first";
+                    let value = format!("{low} to {high}");
+                    return Err(CaseProblem::Value { place, value, advice });
+                }
                 drawn(&mut || low + (high - low) * unit(rng))
             }
             Some(Draw::Normal(both)) => {

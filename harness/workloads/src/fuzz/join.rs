@@ -148,7 +148,8 @@ fn are_of_one_campaign(one: &Part, other: &Part) -> Result<(), JoinError> {
     if engines(one) != engines(other) {
         let words = |part: &Part| {
             let word = |(id, info): (String, splatcheck_gpu::DeviceInfo)| {
-                format!("{id} ({}, {}, {} lanes)", info.adapter, info.driver, info.lane_width)
+                let splatcheck_gpu::DeviceInfo { adapter, driver, backend, .. } = &info;
+                format!("{id} ({adapter}, {driver}, {backend}, {} lanes)", info.lane_width)
             };
             engines(part).into_iter().map(word).collect::<Vec<_>>().join(", ")
         };

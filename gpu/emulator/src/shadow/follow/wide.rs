@@ -181,6 +181,9 @@ impl Journal {
     pub(in super::super) fn converted_wide(&mut self, wide: Wide, whole: f64) -> Option<Shadow> {
         match wide {
             Wide::None | Wide::Count(Count { summed: false, .. }) => None,
+            Wide::Count(Count { shadow, unsure: true, .. }) => {
+                Some(self.begin_anew(whole, &[Some(shadow)], Loss::Count))
+            }
             Wide::Count(Count { shadow, .. }) => Some(shadow),
             Wide::Words([low, high]) => {
                 let cell =

@@ -26,6 +26,22 @@ fn a_sum_by_atomics_is_exact_and_within_its_radius_in_every_order() {
     }
 }
 
+/// An atomic takes a subnormal term for zero. The sum is within its radius all the same, and has its derivative.
+#[test]
+fn a_subnormal_term_is_followed() {
+    let mut x = vec![0.0_f32; 32];
+    x[3] = 1.0e-20;
+    for schedule in schedules() {
+        let outcome = execute(&elementwise(SUM), &x, &schedule);
+        assert_eq!(outcome.memory.losses(), [], "it is known what becomes of it");
+        let found = outcome.values()[0];
+        assert_abs_diff_eq!(found.value, f64::from(x[3]).powi(2), epsilon = found.uncertainty);
+        assert_abs_diff_eq!(f64::from(outcome.singles()[0]), found.value, epsilon = found.radius);
+        let slope = outcome.slopes()[3];
+        assert_abs_diff_eq!(slope.value, 2.0 * f64::from(x[3]), epsilon = slope.uncertainty);
+    }
+}
+
 /// The radius is for every order: that of an adversary too, where terms cancel.
 #[test]
 fn a_sum_that_cancels_stays_within_its_radius() {
