@@ -125,6 +125,10 @@ fn a_cu_file_stands_for_ptx_wherever_a_kernel_is_read() {
     let said = place.say(&["gradcheck", "--manifest", "own.toml", "--cases", "2"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(place.at("words").is_file(), "it was compiled");
+    fs::remove_file(place.at("words")).expect("removed");
+    let said = place.say(&["gradcheck", &ptx, "--manifest", "own.toml", "--cases", "2"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(!place.at("words").exists(), "the PTX has both kernels");
     let [cu, manifest] = ["gsplat_backward.cu", "gsplat_backward.toml"].map(kernel);
     let words =
         ["mutants", "--generate", "2", "--ptx", &cu, "--manifest", &manifest, "--cases", "1"];

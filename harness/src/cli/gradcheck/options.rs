@@ -170,7 +170,7 @@ fn named(texts: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
 }
 
 impl DrawnArgs {
-    fn resolve(self, question: Question, named: Vec<Vec<PathBuf>>) -> Result<Plan, CliError> {
+    fn resolve(self, question: Question, given: Vec<Vec<PathBuf>>) -> Result<Plan, CliError> {
         let manifest_file = paths::readable_file("--manifest", &self.manifest)?;
         let written = paths::program("--manifest", &manifest_file, "a manifest")?;
         let manifest = Manifest::parse(&written)
@@ -184,7 +184,7 @@ impl DrawnArgs {
         }
         let beside = manifest_file.parent().unwrap_or_else(|| Path::new("."));
         let mut others: Vec<_> = manifest.ptx.iter().map(|file| beside.join(file)).collect();
-        let files = files(&others, named)?;
+        let files = files(&others, given)?;
         others.retain(|file| file.is_file() && !files.iter().any(|files| files.contains(file)));
         let all = files.iter().flatten().chain(&others).map(PathBuf::as_path);
         let compiler = self.compiler.of(all, None)?;
@@ -208,17 +208,26 @@ impl DrawnArgs {
                     .map_err(|error| CliError::caused("--inputs: cannot read the case", error))?,
             ),
         };
+        let programs = files.iter().map(|files| texts(files, &compiler));
+        let programs: Vec<_> = programs.collect::<Result<_, _>>()?;
+        let observe = self.observe.unwrap_or_default();
+        // The manifest's files are for kernels that the named ones lack: a compiler is not asked for without need.
+        let is_whole = |(files, other): (&Vec<(String, String)>, bool)| {
+            let watched = (observe, &manifest.overrides);
+            let alone = Program::watched(named(files), named(&[]), watched);
+            alone.is_ok_and(|alone| alone.serves(manifest.launches(other).into_iter()).is_ok())
+        };
+        if programs.iter().zip([false, true]).all(is_whole) {
+            others.clear();
+        }
         Ok(Plan {
             asked: Asked { question, manifest, cases, schedules },
             manifest_file,
             manifest_text: written,
-            programs: files
-                .iter()
-                .map(|files| texts(files, &compiler))
-                .collect::<Result<_, _>>()?,
+            programs,
             others: texts(&others, &compiler)?,
             orders,
-            observe: self.observe.unwrap_or_default(),
+            observe,
             timeout: self.timeout,
             seed: self.seed,
             inputs,
