@@ -236,6 +236,26 @@ fn a_known_failure_is_skipped_with_its_reason() {
 }
 
 #[test]
+fn a_stage_that_is_inconclusive_in_every_run_is_skipped() {
+    let report = judged(Defect::LostLane(0), "tile-corner");
+    let (_, mut summary) = summary(&Gate::default(), &[report], &[]);
+    let status = |summary: &Summary| {
+        let report = Report::deserialize(junit(summary).as_bytes()).expect("it is JUnit XML");
+        report.test_suites[0].test_cases[0].status.clone()
+    };
+    for (runs, skipped) in [
+        (vec![("agree", 1)], false),
+        (vec![("agree", 1), ("inconclusive", 1)], false),
+        (vec![("inconclusive", 2)], true),
+    ] {
+        let runs = runs.into_iter().map(|(verdict, count)| (verdict.to_owned(), count));
+        summary.engines[0].rows[0].runs = runs.collect();
+        let status = status(&summary);
+        assert_eq!(matches!(status, TestCaseStatus::Skipped { .. }), skipped, "{status:?}");
+    }
+}
+
+#[test]
 fn json_and_markdown_hold_the_report() {
     let reports = [judged(Defect::NotANumber, "tile-corner")];
     let (_, summary) = summary(&Gate::default(), &reports, &[missing()]);

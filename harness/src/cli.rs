@@ -92,7 +92,7 @@ fn code(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(words) => say(&words),
     };
-    if code == 2 {
+    if code == 2 || code == interrupt::CODE {
         old.remove();
     }
     code

@@ -84,8 +84,8 @@ impl Module {
         self.refused.get(kernel)
     }
 
-    /// Whether sums or products of a kernel take subnormal numbers for zeros (`.ftz`), as `nvcc -ftz=true` and
-    /// `--use_fast_math` compile them. Functions may do so in any kernel.
+    /// Whether all sums and products of a kernel take subnormal numbers for zeros (`.ftz`), as `nvcc -ftz=true` and
+    /// `--use_fast_math` compile them.
     #[must_use]
     pub fn flushes(&self, kernel: &str) -> bool {
         let of = |op: &Op| match op {
@@ -94,10 +94,12 @@ impl Module {
                 flags,
                 ..,
             ))
-            | Op::Arithmetic(Arithmetic::Fma(_, flags, ..)) => flags.flush,
-            _ => false,
+            | Op::Arithmetic(Arithmetic::Fma(_, flags, ..)) => Some(flags.flush),
+            _ => None,
         };
-        self.kernels.get(kernel).is_some_and(|kernel| kernel.code.iter().any(|one| of(&one.op)))
+        let Some(kernel) = self.kernels.get(kernel) else { return false };
+        let mut all = kernel.code.iter().filter_map(|one| of(&one.op)).peekable();
+        all.peek().is_some() && all.all(|flushes| flushes)
     }
 
     /// Lines of CUDA (`file.cu:81`) at which a kernel computes in f32, each with whether it chooses an operand or

@@ -316,8 +316,7 @@ impl DeviceMemory {
         self.push(Segment { input: Some(name.into()), ..Segment::of(bytes) })
     }
 
-    /// The buffer that an address is in, or next to, if it is one of these, and the byte of it: a negative one before
-    /// its begin.
+    /// The buffer at or next to an address, if it is one of these, and the byte in it: negative before its first.
     #[must_use]
     pub fn buffer_at(&self, address: u64) -> Option<(Buffer, i64)> {
         let index = usize::try_from(address >> WINDOW_BITS).ok()?.checked_sub(1)?;

@@ -59,30 +59,17 @@ impl Arithmetic {
         }
     }
 
-    /// Those that promise less than this one and that a program may have without its caller's knowledge, the
-    /// strictest first.
+    /// Those that promise less than this one, and that a program may have without its caller's knowledge, the strictest
+    /// first; each with what it may do.
     #[must_use]
-    pub const fn lesser(self) -> &'static [Self] {
+    pub const fn lesser(self) -> &'static [(Self, &'static str)] {
+        const BY_CUDA: &str = "which approximates exp, log, sin and the like within CUDA's errors";
+        const FAST: &str = "which takes subnormal numbers for zeros and approximates quotients and roots \
+                            (--fast-math of ptx; XLA, which runs JAX, on a processor)";
         match self {
-            Self::Ieee => &[Self::Cuda, Self::CudaFast],
-            Self::Cuda => &[Self::CudaFast],
+            Self::Ieee => &[(Self::Cuda, BY_CUDA), (Self::CudaFast, FAST)],
+            Self::Cuda => &[(Self::CudaFast, FAST)],
             Self::CudaFast | Self::WgslExpZero | Self::Wgsl => &[],
-        }
-    }
-
-    /// What a device may do under it that a stricter one forbids, as the end of a sentence.
-    #[must_use]
-    pub const fn liberties(self) -> &'static str {
-        match self {
-            Self::Ieee => "which rounds every operation to the nearest f32",
-            Self::Cuda => "which approximates exp, log, sin and the like within CUDA's errors",
-            Self::CudaFast => {
-                "which takes subnormal numbers for zeros and approximates quotients and roots \
-                 (--fast-math of ptx; XLA, which runs JAX, on a processor)"
-            }
-            Self::WgslExpZero | Self::Wgsl => {
-                "which takes subnormal numbers for zeros and approximates within WGSL's errors"
-            }
         }
     }
 

@@ -236,10 +236,10 @@ impl fmt::Display for Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sight {
-    /// No element has a finite bound.
-    Unbounded,
     /// It is right: nothing adds to any element.
     Idle,
+    /// Every bound is infinite.
+    Unbounded,
     /// It agrees, since every bound is wider than the sum itself.
     Blind,
     /// It disagrees.
@@ -271,7 +271,7 @@ impl Sight {
                  whose sums have fewer terms (pixels, rows) have narrower bounds"
             )),
             Self::Unbounded => Some(format!(
-                "no element has a finite bound{runs}: rounding may decide what it is made of, or it may overflow"
+                "every bound is infinite{runs}: rounding may decide what the elements are made of, or they may overflow"
             )),
         }
     }
@@ -454,7 +454,7 @@ mod tests {
             assert_eq!(sight.not_judged(""), None, "{sight:?}");
         }
         let words = Sight::Unbounded.not_judged(" in every run").unwrap_or_default();
-        assert!(words.starts_with("no element has a finite bound in every run: "), "{words}");
+        assert!(words.starts_with("every bound is infinite in every run: "), "{words}");
         assert!(Sight::Blind.not_judged("").is_some(), "zeros would agree");
         let [clear, idle, blind] = [Sight::Clear, Sight::Idle, Sight::Blind];
         for (of_outputs, unseen) in [

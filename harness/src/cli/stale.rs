@@ -43,7 +43,7 @@ impl Reports {
                 // Nobody is left to tell where the stream is closed.
                 let _ = writeln!(
                     output::standard_error(),
-                    "{file} was of an earlier run, and is removed: this one wrote no report"
+                    "{file} was of an earlier run, and is removed: this run did not write it"
                 );
             }
         }

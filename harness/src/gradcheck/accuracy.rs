@@ -35,7 +35,8 @@ fn measured(
     let mut checked = Checked::of_arrays(&arrays);
     for (name, dtype, shape) in results(manifest, case)? {
         let Dtype::Float(floats) = dtype else { continue };
-        let floats = match arrays.floats(name, floats) {
+        let of = floats;
+        let floats = match arrays.floats(name, of) {
             Ok(floats) => floats,
             Err(why) => {
                 checked.not_judged(name, shape, why);
@@ -46,7 +47,7 @@ fn measured(
         let own = exact.iter().map(|exact| (exact.value, exact.uncertainty));
         let mut judged = compared(name, name, (&floats, &|_| false), &exact, own, [0; 2]);
         (judged.shape, judged.dtype) = (shape, dtype);
-        judged.furthest = Some(Furthest::of(&floats, &exact));
+        judged.furthest = Furthest::of(&floats, &exact, of);
         checked.arrays.push(judged);
     }
     Ok(checked)

@@ -1,33 +1,39 @@
 //! The element of an array that is furthest from its exact value.
 
-use splatcheck_emulator::Exact;
-
-/// Bits of the significand of an f32.
-const BITS: f64 = 24.0;
+use splatcheck_emulator::{Exact, FloatType};
 
 /// The element of an array that is furthest from its exact value.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Furthest {
     /// Which.
     pub index: usize,
-    /// How far it is off.
+    /// How far it is off: infinite where it is no number.
     pub error: f64,
     /// The largest magnitude in the array.
     pub largest: f64,
+    /// Bits of the significand of the array's type.
+    pub bits: u32,
 }
 
 impl Furthest {
-    pub(super) fn of(floats: &[f32], exact: &[Exact]) -> Self {
+    /// `None` where no exact value is known.
+    pub(super) fn of(floats: &[f32], exact: &[Exact], of: FloatType) -> Option<Self> {
         let known = |exact: &&Exact| exact.value.is_finite() && exact.uncertainty.is_finite();
         let sizes = exact.iter().filter(known).map(|exact| exact.value.abs());
         let largest = sizes.fold(0.0, f64::max);
-        let both = floats.iter().zip(exact).enumerate();
-        let errors = both
-            .filter(|(_, (float, exact))| float.is_finite() && known(exact))
-            .map(|(index, (float, exact))| (index, (f64::from(*float) - exact.value).abs()));
-        let worst = errors.max_by(|(_, one), (_, other)| one.total_cmp(other));
-        let (index, error) = worst.unwrap_or_default();
-        Self { index, error, largest }
+        let error = |(float, exact): (&f32, &Exact)| match float.is_finite() {
+            true => (f64::from(*float) - exact.value).abs(),
+            false => f64::INFINITY,
+        };
+        let both = floats.iter().zip(exact).enumerate().filter(|(_, (_, exact))| known(exact));
+        let errors = both.map(|(index, both)| (index, error(both)));
+        let (index, error) = errors.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        let bits = match of {
+            FloatType::F32 => 24,
+            FloatType::F16 => 11,
+            FloatType::Bf16 => 8,
+        };
+        Some(Self { index, error, largest, bits })
     }
 
     /// The error as a part of the largest magnitude.
@@ -36,11 +42,11 @@ impl Furthest {
         part(self.error, self.largest)
     }
 
-    /// How many bits of the largest magnitude are right, 0 to 24.
+    /// How many bits of the largest magnitude are right: none to all of its type's.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 24")]
     pub fn right_bits(self) -> u32 {
-        (-self.part().log2()).clamp(0.0, BITS) as u32
+        (-self.part().log2()).clamp(0.0, f64::from(self.bits)) as u32
     }
 }
 

@@ -366,9 +366,9 @@ fn because(loss: Loss) -> &'static str {
         Loss::Overwritten => "a number was written past its exact value",
         Loss::Unknown => "an instruction that no rule follows uses a float",
         Loss::Count => {
-            "a sum of whole numbers that floats became may be a count or in fixed point (name the line that rounds in \
-             [conventions], under detach or straight_through; a scale that is a power of two from 65536 on says \
-             fixed point)"
+            "a sum of whole numbers that floats became may be a count or in fixed point ([conventions] of gradcheck \
+             says it of the line that rounds: detach for a count, straight_through for fixed point; a scale that is \
+             a power of two from 65536 on says fixed point by itself)"
         }
     }
 }

@@ -261,7 +261,8 @@ impl Journal {
         match self.whole_number() {
             Whole::Units | Whole::Halved => false,
             Whole::Cell => true,
-            Whole::BySize => a.x.abs() < FIXED_POINT,
+            Whole::Unsure => false,
+            Whole::BySize | Whole::UnsureBySize => a.x.abs() < FIXED_POINT,
         }
     }
 
@@ -285,7 +286,7 @@ impl Journal {
             return Some(Count { shadow, summed: false, unsure: false });
         }
         let plain = !depends(a.n) && a.r == 0.0 && a.c == 0.0 && a.x == result;
-        let unsure = self.whole_number() == Whole::BySize;
+        let unsure = matches!(self.whole_number(), Whole::Unsure | Whole::UnsureBySize);
         (!plain).then_some(Count { shadow: Shadow { r, ..a }, summed: false, unsure })
     }
 }

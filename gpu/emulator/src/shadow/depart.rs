@@ -53,8 +53,15 @@ impl Journal {
         (on, op): (u32, &Arithmetic),
         (departure, handed): (Departure, &[(usize, Shadow)]),
     ) {
-        if let (Arithmetic::FloatToInteger(conversion), Departure::Straight) = (op, departure) {
-            return self.rounds_straight(beside, r, conversion, handed);
+        if let Arithmetic::FloatToInteger(conversion) = op {
+            return match departure {
+                Departure::Straight => self.rounds_straight(beside, r, conversion, handed),
+                // A whole number, and nothing that it was made of.
+                Departure::Detach => Bits(on).for_each(|lane| match conversion.b64 {
+                    true => beside.set_wide(conversion.d, lane, Wide::None),
+                    false => beside.set_word(conversion.d, lane, Word::None),
+                }),
+            };
         }
         let Some(d) = result(op) else { return };
         let float = |beside: &Beside, lane: usize| match beside.word(d, lane) {

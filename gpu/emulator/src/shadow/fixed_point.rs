@@ -30,8 +30,12 @@ pub(super) enum Whole {
     /// A cell or a count, be it large: what is left of the float without it is used too, or it was rounded up or
     /// down by name.
     Cell,
-    /// A cell where it is small; of others nobody knows, and a sum of them may be a count or in fixed point.
+    /// A cell where it is small, else a number of units.
     BySize,
+    /// A cell where it is small; a sum of others may be a count or in fixed point.
+    UnsureBySize,
+    /// A sum of them may be a count or in fixed point, be they small.
+    Unsure,
 }
 
 /// What each instruction of a kernel makes that converts a float to a whole number.
@@ -81,7 +85,9 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
             _ => (false, false),
         };
         let is_scaled = match op {
-            Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b) => may_scale(a, b),
+            Arithmetic::FloatBinary(FloatBinary::Mul, _, _, a, b) => {
+                may_scale(a, b) || scaled.contains(&a) || scaled.contains(&b)
+            }
             // A sum of its own rounding is a product with 1 too.
             Arithmetic::Fma(_, _, _, a, b, c) => {
                 may_scale(a, b) || [a, b, c].iter().any(|slot| scaled.contains(slot))
@@ -90,9 +96,9 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
                 FloatBinary::Div | FloatBinary::Approximate(_),
                 _,
                 _,
-                _,
+                a,
                 by,
-            ) => is_unit(by),
+            ) => is_unit(by) || scaled.contains(&a),
             Arithmetic::FloatBinary(_, _, _, a, b) | Arithmetic::SelectWord { a, b, .. } => {
                 scaled.contains(&a) || scaled.contains(&b)
             }
@@ -109,12 +115,13 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
         let whole_of = |a: Slot, place: Place, rounding: Rounding| {
             let has_half = halved.contains(&a);
             let by_name = matches!(rounding, Rounding::Up | Rounding::Down) && !has_half;
-            let is_added = added.contains(&place) && scaled.contains(&a);
-            match (products.contains(&a) || is_added && !by_name, has_half) {
+            let (is_added, is_scaled) = (added.contains(&place), scaled.contains(&a));
+            match (products.contains(&a) || is_added && is_scaled && !by_name, has_half) {
                 (true, true) => Whole::Halved,
                 (true, false) => Whole::Units,
+                (false, _) if is_added && (is_scaled || !by_name) => Whole::Unsure,
                 (false, _) if by_name => Whole::Cell,
-                (false, _) => Whole::BySize,
+                (false, _) => Whole::UnsureBySize,
             }
         };
         match op {
@@ -148,12 +155,13 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
             _ => {}
         }
         for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
-            for (is, of) in [
-                (product, &mut products),
-                (is_scaled, &mut scaled),
-                (is_halved, &mut halved),
-                (signed_half, &mut halves),
-            ] {
+            // What may be scaled on one way may be so after another.
+            if is_scaled {
+                scaled.insert(place.slot);
+            }
+            for (is, of) in
+                [(product, &mut products), (is_halved, &mut halved), (signed_half, &mut halves)]
+            {
                 if is {
                     of.insert(place.slot);
                 } else {
@@ -260,7 +268,7 @@ mod tests {
             // Steps of 1/200, which are counted; a unit of 1/1000; a factor that is not known.
             (
                 format!("mul.f32 %f3, %f1, 0f43480000;\ncvt.rzi.s32.f32 %r2, %f3;\n{add}"),
-                Whole::BySize,
+                Whole::Unsure,
             ),
             (
                 format!("div.rn.f32 %f3, %f1, 0f3A83126F;\ncvt.rzi.s32.f32 %r2, %f3;\n{add}"),
@@ -268,16 +276,29 @@ mod tests {
             ),
             (format!("mul.f32 %f3, %f1, %f1;\ncvt.rzi.s32.f32 %r2, %f3;\n{add}"), Whole::Units),
             // Rounded up or down by name.
-            (format!("cvt.rpi.s32.f32 %r2, %f2;\n{add}"), Whole::Cell),
-            (format!("cvt.rmi.s32.f32 %r2, %f2;\n{add}"), Whole::Cell),
+            (format!("cvt.rpi.s32.f32 %r2, %f1;\n{add}"), Whole::Cell),
+            (format!("cvt.rmi.s32.f32 %r2, %f1;\n{add}"), Whole::Cell),
+            // Or so that a random number decides: floor(1000 x + u).
+            (
+                format!("fma.rn.f32 %f3, %f1, 0f447A0000, %f2;\ncvt.rmi.s32.f32 %r2, %f3;\n{add}"),
+                Whole::Unsure,
+            ),
+            // Scaled, and half of it.
+            (
+                format!("mul.f32 %f3, %f2, 0f3F000000;\ncvt.rzi.s32.f32 %r2, %f3;\n{add}"),
+                Whole::Units,
+            ),
             // An index, and what is stored.
-            (format!("{rounded}\nadd.s32 %r2, %r1, 1;\nst.global.u32 [%d1], %r2;"), Whole::BySize),
+            (
+                format!("{rounded}\nadd.s32 %r2, %r1, 1;\nst.global.u32 [%d1], %r2;"),
+                Whole::UnsureBySize,
+            ),
             (
                 format!(
                     "{rounded}\nmul.wide.s32 %d2, %r1, 4;\nadd.s64 %d3, %d1, %d2;\n\
                          red.global.add.u32 [%d3], 1;"
                 ),
-                Whole::BySize,
+                Whole::UnsureBySize,
             ),
             (
                 format!("add.f32 %f3, %f2, 0f3F000000;\ncvt.rmi.s32.f32 %r2, %f3;\n{add}"),

@@ -26,7 +26,8 @@ const OF_BF16: f64 = 1.0 / 256.0;
 /// CUDA's functions in single precision are within one or two units of f32.
 const OF_LIBRARY: f64 = 4.0 * OF_F32;
 
-/// The part of its result that an instruction may round away.
+/// The part of its result that an instruction may round away; of a function whose error is given beside its values (a
+/// sine) the part of 1.
 pub(super) fn rounding(op: &Op) -> f64 {
     if let Some(atomic) = op.atomic() {
         return match atomic.op {
@@ -77,8 +78,8 @@ fn of_rare(op: RareOp) -> f64 {
             NarrowOp::Add | NarrowOp::Sub | NarrowOp::Mul | NarrowOp::Fma => of_format(format),
             NarrowOp::Negate | NarrowOp::Abs | NarrowOp::Min { .. } | NarrowOp::Max { .. } => 0.0,
         },
-        // 2^-20.9 of the largest value, which is 1.
-        RareOp::Wave { .. } => 8.0 * OF_F32,
+        // Of an operand below 2 pi.
+        RareOp::Wave { .. } => Accuracy::wave(0.0).absolute,
         _ => 0.0,
     }
 }
@@ -90,7 +91,7 @@ impl Tape {
         let mut all = BTreeMap::new();
         for row in self.rows() {
             let part = match row.rule {
-                Rule::Real(Function::Library(_)) => OF_LIBRARY,
+                Rule::Real(Function::Library(_)) => OF_LIBRARY.max(rounding(row.place)),
                 Rule::Real(_) => rounding(row.place),
                 Rule::Input | Rule::Lost => 0.0,
             };

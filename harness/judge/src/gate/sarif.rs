@@ -133,10 +133,11 @@ fn escaped(path: &Path) -> String {
 pub fn text(findings: &[Finding], run: &Provenance, base: &Base) -> String {
     let rules: BTreeSet<&str> = findings.iter().map(|finding| &*finding.rule).collect();
     let rules: Vec<Value> = rules.iter().map(|rule| json!({ "id": rule })).collect();
-    // A viewer refuses a result without a place: of a program that is run it is the last of its files, which an
-    // interpreter runs.
+    // A viewer refuses a result without a place. Of a program that is run it is the second of its files, if there is
+    // one: the first is the interpreter then.
     let of_program = |file: &&SourceFile| matches!(file.role, Role::Program);
-    let program = run.files.iter().rfind(of_program).map(|file| (file.path.clone(), 1));
+    let files = run.files.iter().filter(of_program);
+    let program = files.take(2).last().map(|file| (file.path.clone(), 1));
     let results = findings.iter().map(|finding| result(finding, program.as_ref(), base));
     let results: Vec<Value> = results.collect();
     let version = env!("CARGO_PKG_VERSION");

@@ -224,12 +224,9 @@ impl Job {
         promised: Arithmetic,
         outputs: &'a Tensors,
     ) -> impl Iterator<Item = Hypothesis<'a>> {
-        promised.lesser().iter().map(move |&lesser| {
-            let words = format!(
-                "another arithmetic: agrees under --model {}, {}",
-                lesser.name(),
-                lesser.liberties()
-            );
+        promised.lesser().iter().map(move |&(lesser, liberties)| {
+            let words =
+                format!("another arithmetic: agrees under --model {}, {liberties}", lesser.name());
             Hypothesis::of_roundings(words, move || {
                 Some(self.expectation_of(lesser, outputs).into_owned())
             })

@@ -35,6 +35,8 @@ pub(super) struct Watcher<'a> {
     pub(super) fuzz: &'a FuzzPlan,
     pub(super) reproducers: Reproducers,
     started: Instant,
+    /// The program, where one is run, by what its files held at the beginning.
+    version: Option<String>,
     bar: ProgressBar,
     _lines: Option<Lines>,
     runs: Arc<AtomicU64>,
@@ -85,6 +87,7 @@ impl<'a> Watcher<'a> {
             fuzz,
             reproducers,
             started: Instant::now(),
+            version: fuzz.command.as_ref().map(provenance::version_of),
             bar,
             _lines: lines,
             runs,
@@ -177,10 +180,9 @@ impl<'a> Watcher<'a> {
         // It is the same whatever the machine's speed.
         reports.iter_mut().for_each(|report| report.busy = Duration::ZERO);
         reports.iter_mut().for_each(|report| plan.sort(&mut report.findings));
-        if let Some(command) = &self.fuzz.command {
-            // Parts that another version of the program made are not of one campaign.
-            let version = provenance::version_of(command);
-            reports.iter_mut().for_each(|report| report.info.backend.clone_from(&version));
+        // Parts that another version of the program made are not of one campaign.
+        if let Some(version) = &self.version {
+            reports.iter_mut().for_each(|report| report.info.backend.clone_from(version));
         }
         let reached = self.cases.load(Ordering::Relaxed);
         Results {

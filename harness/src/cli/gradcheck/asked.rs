@@ -139,8 +139,8 @@ pub(super) struct Digits {
     pub(super) lines: Vec<(String, f64)>,
 }
 
-/// Fewer right bits of 24 than this are worth a word: 3 are lost by roundings as they come.
-const FEW_BITS: u32 = 21;
+/// So many lost bits are worth a word: fewer are lost by roundings as they come.
+const LOST_BITS: u32 = 4;
 
 /// Arrays of which it is said, those with the fewest.
 const MOST_ARRAYS: usize = 3;
@@ -230,7 +230,7 @@ impl Asked {
             }
         }
         ran.unused = self.unused(&ran.all);
-        self.digits(&mut ran, programs)?;
+        self.digits(&mut ran, programs);
         if let Some(found) = &mut ran.found
             && found.checked.fault.is_none()
             && !interrupt::is_asked()
@@ -241,20 +241,20 @@ impl Asked {
     }
 
     /// Whose roundings take the arrays with the fewest right bits there; of no others it is said.
-    fn digits(&self, ran: &mut Ran, programs: &[Program]) -> Result<(), ProgramError> {
-        let Some(program) = programs.first() else { return Ok(()) };
+    fn digits(&self, ran: &mut Ran, programs: &[Program]) {
+        let Some(program) = programs.first() else { return };
         let bits = |one: &Digits| one.furthest.right_bits();
-        ran.furthest.retain(|_, one| bits(one) < FEW_BITS);
+        ran.furthest.retain(|_, one| bits(one) + LOST_BITS <= one.furthest.bits);
         let mut few: Vec<u32> = ran.furthest.values().map(bits).collect();
         few.sort_unstable();
-        let most = few.get(MOST_ARRAYS - 1).copied().unwrap_or(FEW_BITS);
+        let most = few.get(MOST_ARRAYS - 1).copied().unwrap_or(u32::MAX);
         ran.furthest.retain(|_, one| bits(one) <= most && !interrupt::is_asked());
         for (name, one) in &mut ran.furthest {
             let pair = (&self.manifest, program, &one.case);
             let element = (name.as_str(), one.furthest.index);
-            one.lines = rounded_by(pair, &self.schedules[one.order], element)?;
+            // A tape that is too long leaves the lines out, and no more.
+            one.lines = rounded_by(pair, &self.schedules[one.order], element).unwrap_or_default();
         }
-        Ok(())
     }
 
     /// The inputs that no launch touched and the outputs that none wrote: a manifest that names another array than

@@ -58,14 +58,9 @@ pub(super) fn keep(plan: &Plan, found: &Found) -> Result<Vec<String>, CliError> 
     };
     let changed =
         format!("splatcheck {name} {files} --manifest {manifest} --inputs {file}{order}{observe}");
-    // An archive of arrays says nothing of kernels.
-    let is_archive = plan.inputs.as_ref().is_some_and(|file| !is_safetensors(file));
-    let again = (!is_archive).then(|| format!("splatcheck replay {file}"));
+    // Arrays of your own say nothing of kernels.
+    let again = plan.inputs.is_none().then(|| format!("splatcheck replay {file}"));
     Ok(again.into_iter().chain([changed]).collect())
-}
-
-fn is_safetensors(file: &Path) -> bool {
-    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"))
 }
 
 /// The whole report; `again` says how a finding is run again, as it is and after a change.
@@ -236,12 +231,12 @@ const LINES: usize = 3;
 fn digits(ran: &Ran) -> String {
     let mut text = String::new();
     for (name, one) in &ran.furthest {
-        let Furthest { index, error, largest } = one.furthest;
+        let Furthest { index, error, largest, bits: of } = one.furthest;
         let element = element_of(name, &one.shape, index);
         let (bits, case) = (one.furthest.right_bits(), one.index);
         let _ = writeln!(
             text,
-            "{element}: {bits} of 24 bits are right in case {case}: it is {error:.1e} off, and the array's largest is \
+            "{element}: {bits} of {of} bits are right in case {case}: it is {error:.1e} off, and the array's largest is \
              {largest:.1e}"
         );
         let share = |(line, part): &(String, f64)| format!("{:.0} % {line}", 100.0 * part);
