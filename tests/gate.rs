@@ -165,7 +165,7 @@ fn junit_says_what_failed_what_was_skipped_and_why() {
     let report = Report::deserialize(junit(&summary).as_bytes()).expect("it is JUnit XML");
     let names: Vec<_> = report.test_suites.iter().map(|suite| suite.name.as_str()).collect();
     assert_eq!(names, ["mirror", "not exercised", "gate"], "the suites");
-    assert_eq!((report.tests, report.failures), (6, 1 + conclusion.reasons.len()), "the counts");
+    assert_eq!((report.tests, report.failures), (7, 1 + conclusion.reasons.len()), "the counts");
     let cases = &report.test_suites[0].test_cases;
     assert!(matches!(cases[1].status, TestCaseStatus::Success { .. }), "rasterize agrees");
     let TestCaseStatus::NonSuccess { kind, description, .. } = &cases[2].status else {

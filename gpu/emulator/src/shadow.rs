@@ -35,6 +35,7 @@ mod polynomials;
 mod rare;
 pub(super) mod registers;
 mod rounded;
+mod rounding;
 mod spare;
 mod study;
 mod sweep;

@@ -79,9 +79,9 @@ impl<'a> Report<'a> {
             text += &rows::by_threshold(reports);
             text += &rows::deaths(reports);
             text += &left_out;
+            EngineReport::blind(reports).iter().for_each(|line| text += &format!("{line}\n"));
             notes.iter().for_each(|line| text += &format!("{line}\n"));
         }
-        EngineReport::blind(reports).iter().for_each(|line| text += &format!("{line}\n"));
         text + &findings_text(reports, files)
     }
 

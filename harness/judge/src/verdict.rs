@@ -247,15 +247,16 @@ pub enum Sight {
 }
 
 impl Sight {
-    /// Whether fewer outputs are judged than not: then agreement is no pass. Those that nothing adds to do not count.
+    /// Whether zeros would agree with more outputs than are judged: then agreement is no pass. Others do not count: what
+    /// has no finite bound is inconclusive, or left out.
     #[must_use]
     pub fn are_mostly_unseen(of_outputs: impl IntoIterator<Item = Self>) -> bool {
         let mut judged = 0_i64;
         for sight in of_outputs {
             judged += match sight {
                 Self::Clear => 1,
-                Self::Idle => 0,
-                Self::Blind | Self::Unbounded => -1,
+                Self::Idle | Self::Unbounded => 0,
+                Self::Blind => -1,
             };
         }
         judged < 0
@@ -459,7 +460,8 @@ mod tests {
         let [clear, idle, blind] = [Sight::Clear, Sight::Idle, Sight::Blind];
         for (of_outputs, unseen) in [
             (vec![clear, blind], false),
-            (vec![clear, blind, Sight::Unbounded], true),
+            (vec![clear, blind, blind], true),
+            (vec![clear, Sight::Unbounded, Sight::Unbounded], false),
             (vec![idle, blind], true),
             (vec![idle], false),
             (vec![], false),

@@ -221,8 +221,12 @@ fn conclude_tally(
         Verdict::NotExercised => conclude(&Evidence::default()),
         Verdict::Agree | Verdict::Inconclusive => {
             let names: Vec<_> = unseen.into_iter().map(|(output, _)| output).collect();
-            let gap =
-                || format!("fewer outputs are judged than not; not judged: {}", names.join(", "));
+            let gap = || {
+                format!(
+                    "a kernel that does nothing would agree on more outputs than are judged: {}",
+                    names.join(", ")
+                )
+            };
             let is_gap = Sight::are_mostly_unseen(tally.sight.values().copied());
             let gaps = is_gap.then(gap).into_iter().collect();
             conclude(&Evidence { gaps, ..Evidence::of_failures(Vec::new()) })

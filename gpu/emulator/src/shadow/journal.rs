@@ -12,7 +12,7 @@ use super::fixed_point::Whole;
 use super::number::{ANYTHING, Shadow, UNRECORDED, depends};
 use super::plan::Plan;
 use super::registers::Lanes;
-use super::rounded::rounding;
+use super::rounding::rounding;
 use super::study::Study;
 use super::table::Function;
 use super::tape::{Flags, PLACES, Rule, Tape, What};

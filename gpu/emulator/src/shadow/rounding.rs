@@ -1,0 +1,74 @@
+//! What each instruction may round away.
+
+use super::super::ir::{
+    Approximation, Arithmetic, AtomicOp, Convert, Double, FloatBinary, FloatUnary, Narrow,
+    NarrowFormat, NarrowOp, Number, Op, RareOp,
+};
+use super::table::accuracy::Accuracy;
+
+/// Half a unit in the last place of each format, in parts of the number.
+const OF_F32: f64 = 1.0 / 16_777_216.0;
+const OF_F64: f64 = f64::EPSILON / 2.0;
+const OF_F16: f64 = 1.0 / 2048.0;
+const OF_BF16: f64 = 1.0 / 256.0;
+
+/// CUDA's functions in single precision are within one or two units of f32.
+pub(super) const OF_LIBRARY: f64 = 4.0 * OF_F32;
+
+/// The part of its result that an instruction may round away; of a function whose error is given beside its values (a
+/// sine) the part of 1.
+pub(super) fn rounding(op: &Op) -> f64 {
+    if let Some(atomic) = op.atomic() {
+        return match atomic.op {
+            AtomicOp::AddFloat if atomic.b64 => OF_F64,
+            AtomicOp::AddFloat => OF_F32,
+            AtomicOp::AddPair(format) | AtomicOp::AddHalf(format) => of_format(format),
+            _ => 0.0,
+        };
+    }
+    let Op::Arithmetic(arithmetic) = op else { return 0.0 };
+    match arithmetic {
+        Arithmetic::FloatUnary(FloatUnary::Reciprocal | FloatUnary::Sqrt, ..)
+        | Arithmetic::Fma(..) => OF_F32,
+        Arithmetic::FloatUnary(FloatUnary::Approximate(function), ..)
+        | Arithmetic::FloatBinary(FloatBinary::Approximate(function), ..) => of_function(*function),
+        Arithmetic::FloatBinary(
+            FloatBinary::Add | FloatBinary::Sub | FloatBinary::Mul | FloatBinary::Div,
+            ..,
+        ) => OF_F32,
+        Arithmetic::Rare(rare) => of_rare(rare.op),
+        _ => 0.0,
+    }
+}
+
+fn of_function(function: Approximation) -> f64 {
+    Accuracy::approximate(function).relative
+}
+
+fn of_format(format: NarrowFormat) -> f64 {
+    match format {
+        NarrowFormat::F16 => OF_F16,
+        NarrowFormat::Bf16 => OF_BF16,
+    }
+}
+
+fn of_rare(op: RareOp) -> f64 {
+    match op {
+        RareOp::Convert(Convert { from, to, .. }) => match (from, to) {
+            (Number::F32 | Number::F64 | Number::Bf16, Number::F16) => OF_F16,
+            (Number::F32 | Number::F64 | Number::F16, Number::Bf16) => OF_BF16,
+            (Number::F64, Number::F32) => OF_F32,
+            _ => 0.0,
+        },
+        RareOp::ConvertPair { format, .. } => of_format(format),
+        RareOp::Double(Double::Negate | Double::Abs | Double::Min | Double::Max) => 0.0,
+        RareOp::Double(_) => OF_F64,
+        RareOp::Narrow(Narrow { op, format, .. }) => match op {
+            NarrowOp::Add | NarrowOp::Sub | NarrowOp::Mul | NarrowOp::Fma => of_format(format),
+            NarrowOp::Negate | NarrowOp::Abs | NarrowOp::Min { .. } | NarrowOp::Max { .. } => 0.0,
+        },
+        // Of an operand below 2 pi.
+        RareOp::Wave { .. } => Accuracy::wave(0.0).absolute,
+        _ => 0.0,
+    }
+}
