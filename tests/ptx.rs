@@ -248,9 +248,10 @@ fn a_kernel_that_flushes_is_judged_as_compiled_so() {
     let here = folder.path();
     let text = fs::read_to_string(own_kernel("own_backward.ptx")).expect("readable");
     let case = path("corpora/splat/tile-corner.toml");
-    let flushing = ["add", "sub", "mul", "fma.rn", "fma.rm"].iter().fold(text.clone(), |text, opcode| {
-        text.replace(&format!("\t{opcode}.f32"), &format!("\t{opcode}.ftz.f32"))
-    });
+    let flushing =
+        ["add", "sub", "mul", "fma.rn", "fma.rm"].iter().fold(text.clone(), |text, opcode| {
+            text.replace(&format!("\t{opcode}.f32"), &format!("\t{opcode}.ftz.f32"))
+        });
     // What one instruction does, as in assembly of the kernel's own, says nothing of the others.
     let mixed = text.replacen("\tmul.f32", "\tmul.ftz.f32", 1);
     for (text, is_fast) in [(flushing, true), (mixed, false), (text, false)] {

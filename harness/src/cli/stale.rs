@@ -3,11 +3,8 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-use super::output;
 
 /// The options that name a report, each with the end of its file's name.
 const REPORTS: [(&str, &str); 4] =
@@ -35,16 +32,12 @@ impl Reports {
         Self(all.collect())
     }
 
-    /// Removes those that the command has left as they were, and says so.
+    /// Removes those that the command has left as they were.
     pub(super) fn remove(self) {
         for (file, before) in self.0 {
-            if written(&file) == Some(before) && fs::remove_file(&file).is_ok() {
-                let file = file.display();
-                // Nobody is left to tell where the stream is closed.
-                let _ = writeln!(
-                    output::standard_error(),
-                    "{file} was of an earlier run, and is removed: this run did not write it"
-                );
+            if written(&file) == Some(before) {
+                // One that cannot be removed cannot be written either, which is the error that was told.
+                let _ = fs::remove_file(&file);
             }
         }
     }
