@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// An array as Python is told of it: name, what it is the gradient of or is compared with, elements compared,
-/// zero on both sides, not judged and wrong, distance / uncertainty, f32 error / radius.
+/// zero on both sides, not judged and wrong, distance / uncertainty, f32 error / radius, and of `accuracy` right bits.
 type Row = (String, String, usize, usize, usize, usize, f64, f64, Option<u32>);
 
 /// Numbers of an array as bytes of f64: name, shape, values.

@@ -19,8 +19,7 @@ use super::journal::Journal;
 use super::number::{Shadow, UNIT, UNRECORDED, Wide, Word, depends, up};
 use super::registers::{Beside, Entry, Lanes};
 use super::table::Function;
-use super::table::accuracy::Accuracy;
-use super::table::accuracy::NORMAL;
+use super::table::accuracy::{Accuracy, NORMAL};
 use super::tape::Flags;
 use super::wides::halves;
 
@@ -248,10 +247,9 @@ impl Journal {
         let magnitude = up(f64::from(terms.magnitude) + size(&term));
         let terms = Terms { count: terms.count.saturating_add(1), magnitude };
         let x = base.x + term.x;
-        let exact_sum =
-            Shadow { x, r: up(f64::from(base.r) + f64::from(term.r)), ..Shadow::exact(x) };
-        let flushed: f64 = [&base, &term, &exact_sum].into_iter().map(flushed).sum();
-        let r = up(f64::from(exact_sum.r) + flushed);
+        let of = |shadow: &Shadow| flushed(shadow.x, f64::from(shadow.r));
+        let r = f64::from(base.r) + f64::from(term.r);
+        let r = up(r + of(&base) + of(&term) + flushed(x, r));
         let c = up(f64::from(base.c) + f64::from(term.c) + UNIT * x.abs());
         let depends = depends(base.n) || depends(term.n);
         let n = if depends { self.sum_node(base, term, (x, c)) } else { UNRECORDED };
@@ -325,9 +323,8 @@ impl Journal {
 /// What an atomic takes away of a number that may be subnormal: on global memory it adds and leaves zeros in place of
 /// those (PTX ISA 8.4, "atom": `.add` of `.f32`).
 #[inline(always)]
-fn flushed(shadow: &Shadow) -> f64 {
-    let r = f64::from(shadow.r);
-    if shadow.x.abs() < NORMAL + r && (shadow.x != 0.0 || r > 0.0) { NORMAL } else { 0.0 }
+fn flushed(x: f64, r: f64) -> f64 {
+    if x.abs() < NORMAL + r && (x != 0.0 || r > 0.0) { NORMAL } else { 0.0 }
 }
 
 /// Whether a word with these bits is the sum: what lies further away than any order can bring it is none, because of

@@ -259,9 +259,8 @@ impl Journal {
     /// Whether a float that becomes a whole number says a cell.
     fn is_cell(&self, a: &Shadow) -> bool {
         match self.whole_number() {
-            Whole::Units | Whole::Halved => false,
+            Whole::Units | Whole::Halved | Whole::Unsure => false,
             Whole::Cell => true,
-            Whole::Unsure => false,
             Whole::BySize | Whole::UnsureBySize => a.x.abs() < FIXED_POINT,
         }
     }

@@ -52,8 +52,7 @@ pub(super) fn wholes(kernel: &Kernel) -> Vec<Whole> {
     let is_unit = |slot: Slot| {
         value(slot).is_some_and(|bits| f32::from_bits(bits).abs() <= 1.0 / ADDED_SCALE)
     };
-    let half =
-        |slot: Slot| constant(kernel, &moved, slot).is_some_and(|bits| bits << 1 == HALF << 1);
+    let half = |slot: Slot| value(slot).is_some_and(|bits| bits << 1 == HALF << 1);
     let added = added(kernel);
     let mut all = vec![Whole::BySize; kernel.code.len()];
     // Of registers that were written last by a product with a scale; by a sum with a half, or by a half with a

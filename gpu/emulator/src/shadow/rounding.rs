@@ -15,8 +15,8 @@ const OF_BF16: f64 = 1.0 / 256.0;
 /// CUDA's functions in single precision are within one or two units of f32.
 pub(super) const OF_LIBRARY: f64 = 4.0 * OF_F32;
 
-/// The part of its result that an instruction may round away; of a function whose error is given beside its values (a
-/// sine) the part of 1.
+/// The part of its result that an instruction may round away. A sine's error, which does not depend on its value, is
+/// taken for a part of 1, the largest value.
 pub(super) fn rounding(op: &Op) -> f64 {
     if let Some(atomic) = op.atomic() {
         return match atomic.op {

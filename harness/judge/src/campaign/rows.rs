@@ -238,7 +238,7 @@ impl EngineReport {
                 let (all, blind) = outputs.entry((stage.name, output)).or_default();
                 let way = reduction.map_or("-", Reduction::name);
                 all.insert(way);
-                if sight.not_judged("").is_some() {
+                if sight.is_unseen() {
                     let known = blind.entry(way).or_insert(sight);
                     *known = sight.max(*known);
                 }

@@ -114,23 +114,24 @@ fn status(row: &RowSummary, findings: &[&FindingSummary], why_nothing: String) -
         return status;
     }
     if let Some(reason) = findings.first().and_then(|finding| finding.known.as_ref()) {
-        let mut status = TestCaseStatus::skipped();
-        status.set_message(format!("known failure: {reason}"));
-        return status;
+        return skipped(format!("known failure: {reason}"));
     }
     if row.elements == 0 {
-        let mut status = TestCaseStatus::skipped();
-        status.set_message(why_nothing);
-        return status;
+        return skipped(why_nothing);
     }
     if row.runs.contains_key(&Verdict::Inconclusive.to_string())
         && !row.runs.contains_key(&Verdict::Agree.to_string())
     {
-        let mut status = TestCaseStatus::skipped();
-        status.set_message("inconclusive: in every run some bound is infinite, and the kernel may return anything there");
-        return status;
+        let why = "inconclusive: in every run some bound is infinite, and the kernel may return anything there";
+        return skipped(why.to_owned());
     }
     TestCaseStatus::success()
+}
+
+fn skipped(why: String) -> TestCaseStatus {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(why);
+    status
 }
 
 /// The findings of a row: the first of each fault in full.
@@ -166,19 +167,17 @@ fn finding_text(finding: &FindingSummary) -> String {
 /// or the engines that nobody asked for and that were not found.
 fn absent_suite(summary: &Summary, asked: bool) -> TestSuite {
     let mut suite = suite(summary, if asked { "not exercised" } else { "not found" });
-    let mut skipped = |name: &str, message: &str| {
-        let mut status = TestCaseStatus::skipped();
-        status.set_message(message);
-        let mut case = TestCase::new(name, status);
+    let mut add = |name: &str, why: &str| {
+        let mut case = TestCase::new(name, skipped(why.to_owned()));
         case.set_classname(suite.name.clone());
         suite.add_test_case(case);
     };
     for missing in summary.missing.iter().filter(|missing| missing.asked == asked) {
-        skipped(&missing.candidate, &missing.reason);
+        add(&missing.candidate, &missing.reason);
     }
     let beside = summary.not_exercised.iter().chain(&summary.not_compared);
     for line in beside.chain(&summary.run.not_judged).filter(|_| asked) {
-        skipped(line.trim_start_matches("NOT EXERCISED: "), line);
+        add(line.trim_start_matches("NOT EXERCISED: "), line);
     }
     suite
 }

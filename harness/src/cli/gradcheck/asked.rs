@@ -142,7 +142,7 @@ pub(super) struct Digits {
 /// So many lost bits are worth a word: fewer are lost by roundings as they come.
 const LOST_BITS: u32 = 4;
 
-/// Arrays of which it is said, those with the fewest.
+/// The report explains so many arrays: those with the fewest right bits.
 const MOST_ARRAYS: usize = 3;
 
 /// A case with something wrong.
@@ -240,7 +240,7 @@ impl Asked {
         Ok(ran)
     }
 
-    /// Whose roundings take the arrays with the fewest right bits there; of no others it is said.
+    /// Finds the lines that lose the digits of the arrays with the fewest right bits, and forgets the other arrays.
     fn digits(&self, ran: &mut Ran, programs: &[Program]) {
         let Some(program) = programs.first() else { return };
         let bits = |one: &Digits| one.furthest.right_bits();

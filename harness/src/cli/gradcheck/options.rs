@@ -217,7 +217,7 @@ impl DrawnArgs {
             let alone = Program::watched(named(files), named(&[]), watched);
             alone.is_ok_and(|alone| alone.serves(manifest.launches(other).into_iter()).is_ok())
         };
-        if programs.iter().zip([false, true]).all(is_whole) {
+        if !others.is_empty() && programs.iter().zip([false, true]).all(is_whole) {
             others.clear();
         }
         Ok(Plan {
