@@ -73,7 +73,8 @@ impl ForeignDevice<'_> {
         self.engine.fault()
     }
 
-    /// See [`DeviceMemory::buffer_at`].
+    /// The array that an address is nearest to, and by how many bytes the address lies after its
+    /// first one: a negative number where it lies before.
     #[must_use]
     pub fn buffer_at(&self, address: u64) -> Option<(Buffer, i64)> {
         self.engine.memory().buffer_at(address)
