@@ -142,7 +142,7 @@ fn the_first_line_of_a_finding_is_the_diagnosis() {
     let evidence = Evidence::new(&reports, &[]);
     let files = [vec!["it.safetensors".to_owned()]];
     let summary = Summary::new(&gate, &gate.conclude(&evidence), &evidence, &files);
-    let sarif = sarif::text(&sarif::findings(&summary), &summary.run, &sarif::Base::find());
+    let sarif = sarif::text(&sarif::findings(&summary), &[], &summary.run, &sarif::Base::find());
     for form in [summary.json(), step_summary(&summary), junit(&summary), sarif] {
         assert!(form.contains("conic_off_diagonal: v_conics holds half"), "{form}");
     }

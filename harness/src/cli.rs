@@ -81,21 +81,24 @@ pub fn main() -> ExitCode {
     ExitCode::from(code(std::env::args_os()))
 }
 
-/// Parses arguments, runs them and returns the exit code. A report of an earlier run is gone after an error.
+/// Parses arguments, runs them and returns the exit code. Reports of an earlier run go first, so that none is left
+/// when a run ends without its own.
 fn code(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<_> = arguments.into_iter().collect();
-    let old = stale::Reports::named(&arguments);
-    let code = match parse(arguments) {
+    match parse(arguments.clone()) {
         Ok(mut cli) => {
+            stale::remove_reports(&arguments);
             start_log(shared(&mut cli).1);
             exit::code(print(cli))
         }
-        Err(words) => say(&words),
-    };
-    if code == 2 || code == interrupt::CODE {
-        old.remove();
+        Err(words) => {
+            let code = say(&words);
+            if code != 0 {
+                stale::remove_reports(&arguments);
+            }
+            code
+        }
     }
-    code
 }
 
 /// Says what the parser of arguments says, and returns its exit code. Help goes to standard output and is no

@@ -114,7 +114,7 @@ fn of_rare(op: &RareOp) -> Depends {
     match op {
         RareOp::Logic3(_) => Depends::ByBit(3),
         RareOp::Permute(_) | RareOp::Pack16 | RareOp::Insert64 => Depends::ByBit(2),
-        RareOp::Extract(_) | RareOp::Reverse64 => Depends::ByBit(1),
+        RareOp::Extract(_) | RareOp::Reverse64 | RareOp::Widen { .. } => Depends::ByBit(1),
         RareOp::Narrow(Narrow { packed: true, .. }) => Depends::ByHalf,
         RareOp::Narrow(_)
         | RareOp::Half(_)
@@ -130,6 +130,8 @@ fn of_rare(op: &RareOp) -> Depends {
         | RareOp::Double(_)
         | RareOp::ConvertPair { .. }
         | RareOp::Find64 { .. }
+        | RareOp::MaskBits { .. }
+        | RareOp::FindNth
         | RareOp::SelectBySign { .. }
         | RareOp::CopySign { .. }
         | RareOp::DotBytes { .. }

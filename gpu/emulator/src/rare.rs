@@ -113,6 +113,15 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         RareOp::Find64 { signed, shift } => {
             Box::new(move |[a, ..]| bits::find64(a, signed, shift).into())
         }
+        RareOp::MaskBits { wraps } => {
+            Box::new(move |[a, b, ..]| bits::mask(wraps, low(a), low(b)).into())
+        }
+        RareOp::Widen { signed, wraps } => {
+            Box::new(move |[a, b, ..]| bits::widen(signed, wraps, low(a), low(b)).into())
+        }
+        RareOp::FindNth => {
+            Box::new(|[a, b, c, _]| bits::find_nth(low(a), low(b), low(c).cast_signed()).into())
+        }
         RareOp::Reverse64 => Box::new(|[a, ..]| a.reverse_bits()),
         RareOp::SelectBySign { float: false, .. } => {
             Box::new(|[a, b, c, _]| if signed(c) >= 0 { a } else { b })

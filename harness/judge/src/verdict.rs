@@ -346,6 +346,15 @@ impl Tally {
         *known = sight.max(*known);
     }
 
+    /// Why agreement is no pass, with the names of the outputs that nobody can judge; `None` where it is one.
+    #[must_use]
+    pub fn gap(&self) -> Option<String> {
+        let why = Sight::gap(self.sight.values().copied())?;
+        let unseen = self.sight.iter().filter(|(_, sight)| sight.is_unseen());
+        let names: Vec<_> = unseen.map(|(output, _)| &**output).collect();
+        Some(format!("{why}: {}", names.join(", ")))
+    }
+
     /// Adds another's counts.
     pub fn merge(&mut self, other: &Self) {
         self.agree += other.agree;

@@ -171,7 +171,7 @@ impl NativeCase {
         detached(py, || {
             let outputs = self.decoded(outputs)?;
             let tally = judge_job(&self.contract, arithmetic, self.job()?, &outputs);
-            Ok(Judged::of(&tally.map_err(value_error)?))
+            Ok(Judged::of(tally.map_err(value_error)?))
         })
     }
 
@@ -255,16 +255,74 @@ fn number(
 }
 
 /// What a kernel's outputs came to.
-#[pyclass(frozen, get_all, module = "splatcheck._native")]
+#[pyclass(frozen, module = "splatcheck._native")]
 pub(crate) struct Judged {
+    #[pyo3(get)]
     verdict: String,
-    elements: u64,
-    zeros: u64,
-    disagree: u64,
-    inconclusive: u64,
-    not_compared: u64,
-    largest_ratio: f64,
+    #[pyo3(get)]
     worst: Option<Worst>,
+    tally: Tally,
+}
+
+#[pymethods]
+impl Judged {
+    #[getter]
+    fn elements(&self) -> u64 {
+        self.tally.elements()
+    }
+
+    #[getter]
+    fn zeros(&self) -> u64 {
+        self.tally.zeros
+    }
+
+    #[getter]
+    fn disagree(&self) -> u64 {
+        self.tally.disagree
+    }
+
+    #[getter]
+    fn inconclusive(&self) -> u64 {
+        self.tally.inconclusive
+    }
+
+    #[getter]
+    fn not_compared(&self) -> u64 {
+        self.tally.unbounded
+    }
+
+    #[getter]
+    fn largest_ratio(&self) -> f64 {
+        self.tally.sharpness.max
+    }
+
+    /// Why agreement with them is no pass.
+    #[getter]
+    fn gap(&self) -> Option<String> {
+        self.tally.gap()
+    }
+}
+
+/// What the outputs of several cases came to together.
+#[pyclass(module = "splatcheck._native")]
+#[derive(Default)]
+pub(crate) struct Total(Tally);
+
+#[pymethods]
+impl Total {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn add(&mut self, judged: &Judged) {
+        self.0.merge(&judged.tally);
+    }
+
+    #[getter]
+    fn gap(&self) -> Option<String> {
+        self.0.gap()
+    }
 }
 
 /// The element furthest outside its bound.
@@ -287,7 +345,7 @@ impl NativeCase {
 }
 
 impl Judged {
-    fn of(tally: &Tally) -> Self {
+    fn of(tally: Tally) -> Self {
         let worst = tally.worst.as_ref().map(|worst| Worst {
             output: worst.output.to_string(),
             index: worst.element.clone(),
@@ -297,15 +355,6 @@ impl Judged {
             ratio: worst.ratio(),
             text: worst.to_string(),
         });
-        Self {
-            verdict: tally.verdict().to_string(),
-            elements: tally.elements(),
-            zeros: tally.zeros,
-            disagree: tally.disagree,
-            inconclusive: tally.inconclusive,
-            not_compared: tally.unbounded,
-            largest_ratio: tally.sharpness.max,
-            worst,
-        }
+        Self { verdict: tally.verdict().to_string(), worst, tally }
     }
 }

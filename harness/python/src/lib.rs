@@ -47,6 +47,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("STAGES", Level::others().map(Level::name).collect::<Vec<_>>())?;
     module.add_class::<case::NativeCase>()?;
     module.add_class::<case::Judged>()?;
+    module.add_class::<case::Total>()?;
     module.add_class::<source::Source>()?;
     module.add_class::<gradcheck::Answer>()?;
     module.add_function(wrap_pyfunction!(gradcheck::manifest_files, module)?)?;

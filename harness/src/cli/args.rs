@@ -15,7 +15,9 @@ use super::schedules::SchedulesArgs;
 /// Compares the gradients of GPU kernels with a float64 reference, within bounds derived from rounding.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "splatcheck", version)]
-#[command(after_help = "Exit code: 0 agree, 1 disagree (or what --fail-on names), 2 error.")]
+#[command(
+    after_help = "Exit code: 0 agree, 1 disagree (or what --fail-on names), 2 error or nothing judged, 130 interrupted."
+)]
 pub struct Cli {
     /// What is to be done.
     #[command(subcommand)]

@@ -38,7 +38,7 @@ pub struct CasesArgs {
     /// Seed of the cases
     #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
-    /// A folder of named cases, written as well
+    /// A folder of named cases, written as well; 'built-in' for those of splatcheck
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
     /// Convention of cases that name none [default: each in turn]
@@ -114,7 +114,7 @@ impl CasesArgs {
         let workload = under(contract.workload(), self.convention)?;
         let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
         let named = named.collect::<Result<Vec<_>, _>>()?;
-        let corpus = self.corpus.map(|folder| paths::readable_folder("--corpus", &folder));
+        let corpus = self.corpus.map(|folder| paths::corpus(Some(&folder), workload.name()));
         if self.count == 0 && corpus.is_none() {
             return Err(CliError::new("--count 0: and no --corpus, so there is no case to write"));
         }

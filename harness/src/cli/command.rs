@@ -200,7 +200,10 @@ impl CommandPlan {
     /// A drawn case as one that the program is for, with the program's jobs; `None` where it cannot be made one.
     #[must_use]
     pub fn drawn(&self, case: &AnyCase) -> Option<AnyCase> {
-        Some(self.case(&self.promise.contract.fitted(case)?))
+        let fitted = self.promise.contract.fitted(case)?;
+        // A projection's tensors may have no place for what this case has, as a principal point.
+        let is_for_it = self.promise.contract.not_for(&fitted).is_none();
+        is_for_it.then(|| self.case(&fitted))
     }
 
     /// Whether a case in a file is for the program; one that is not is noted.

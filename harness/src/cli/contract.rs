@@ -46,7 +46,7 @@ impl ModelName {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Your program")]
 pub struct ContractArgs {
-    /// The project whose kernel your program is: what its arrays are called and how they lie, what is built
+    /// The project whose kernel your program is: its arrays' names and layouts, what is built
     /// into it, its formulation and arithmetic, at a level that the preset has. One of gsplat-1.5,
     /// gsplat-main, inria, fastgs, brush, gswarp, fvdb, or the path of your own (.toml): docs/src/presets.md describes them
     /// [default: gsplat's names and shapes, nothing built in]

@@ -42,7 +42,7 @@ pub struct DoctorArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable [default: every driver]
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Run every kernel on every case so often in one process
+    /// How often every kernel runs on every case, in one process
     #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(2..=1000))]
     pub runs: u16,

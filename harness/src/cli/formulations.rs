@@ -67,7 +67,7 @@ impl FormulationsArgs {
     pub fn resolve(self) -> Result<FormulationsPlan, CliError> {
         let subject = match self.scene.resolve()? {
             Some(scene) => Subject::Scene(scene),
-            None => Subject::Corpus(self.corpus.map_or_else(|| paths::default_corpus(NAME), Ok)?),
+            None => Subject::Corpus(paths::corpus(self.corpus.as_deref(), NAME)?),
         };
         Ok(FormulationsPlan { subject, convention: self.convention })
     }

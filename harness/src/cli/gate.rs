@@ -2,7 +2,7 @@
 //! systems read.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -10,7 +10,8 @@ use clap::{Args, ValueEnum};
 use super::exit::{CliError, Outcome};
 use super::paths;
 use splatcheck_judge::gate::{
-    Evidence, FailOn, Gate, KnownFailures, Provenance, Summary, junit, sarif, step_summary,
+    Conclusion, Evidence, FailOn, Gate, KnownFailures, Provenance, Summary, junit, sarif,
+    step_summary,
 };
 use splatcheck_judge::io::date;
 
@@ -139,10 +140,11 @@ fn is_own_stream(path: &Path) -> bool {
 pub(super) fn write_sarif(
     path: Option<&Path>,
     findings: &[sarif::Finding],
+    failures: &[String],
     run: &Provenance,
 ) -> Result<(), CliError> {
     let Some(path) = path else { return Ok(()) };
-    let text = sarif::text(findings, run, &sarif::Base::find());
+    let text = sarif::text(findings, failures, run, &sarif::Base::find());
     splatcheck_judge::io::write::write_file(path, text.as_bytes())
         .map_err(|error| CliError::caused("cannot write the report", error))
 }
@@ -151,6 +153,17 @@ fn read_known(path: &Path) -> Result<KnownFailures, CliError> {
     let text = paths::text("--known-failures", path)?;
     let what = || format!("--known-failures: cannot read {}", path.display());
     KnownFailures::parse(&text).map_err(|e| CliError::caused(what(), e))
+}
+
+/// Prints what the report does not say.
+fn tell(conclusion: &Conclusion, out: &mut dyn Write) -> io::Result<()> {
+    for excused in &conclusion.excused {
+        writeln!(out, "KNOWN FAILURE: {excused}")?;
+    }
+    for reason in &conclusion.reasons {
+        writeln!(out, "FAILS: {reason}")?;
+    }
+    out.flush()
 }
 
 impl GatePlan {
@@ -181,14 +194,15 @@ impl GatePlan {
     ) -> Result<Outcome, CliError> {
         let conclusion = self.gate.conclude(evidence);
         let run = Provenance { date: Some(date::now()), ..self.run.clone() };
-        self.write(&Summary::new(&self.gate, &conclusion, evidence, files).of(run))?;
-        for excused in &conclusion.excused {
-            writeln!(out, "KNOWN FAILURE: {excused}")?;
+        let summary = Summary::new(&self.gate, &conclusion, evidence, files).of(run);
+        let told = self.write(&summary).and_then(|()| Ok(tell(&conclusion, out)?));
+        if told.is_err() {
+            // The command ends with code 2: none of its files may say that everything passes.
+            for file in [&self.json, &self.junit, &self.sarif].into_iter().flatten() {
+                let _ = fs::remove_file(file);
+            }
         }
-        for reason in &conclusion.reasons {
-            writeln!(out, "FAILS: {reason}")?;
-        }
-        out.flush()?;
+        told?;
         Ok(conclusion.outcome()?)
     }
 
@@ -200,7 +214,8 @@ impl GatePlan {
         };
         write(&self.json, summary.json())?;
         write(&self.junit, junit(summary))?;
-        write_sarif(self.sarif.as_deref(), &sarif::findings(summary), &summary.run)?;
+        let failures = if summary.pass { &[] } else { &*summary.reasons };
+        write_sarif(self.sarif.as_deref(), &sarif::findings(summary), failures, &summary.run)?;
         let Some(path) = &self.step_summary else { return Ok(()) };
         // GitHub's file is shared by the commands of a step, so it is appended to.
         let appended = OpenOptions::new().create(true).append(true).open(path);

@@ -15,7 +15,7 @@ use splatcheck_judge::engines::command::{Form, Need, read_written};
 use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::io::{Problem, read};
 use splatcheck_judge::report::{IN_PART, and_zeros};
-use splatcheck_judge::verdict::{Sight, Tally, Verdict};
+use splatcheck_judge::verdict::{Tally, Verdict};
 use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{AnyCase, Job};
 use splatcheck_workloads::splat::contract::{Level, diagnose_job, judge_job};
@@ -220,15 +220,7 @@ fn conclude_tally(
     match verdict {
         Verdict::NotExercised => conclude(&Evidence::default()),
         Verdict::Agree | Verdict::Inconclusive => {
-            let names: Vec<_> = unseen.into_iter().map(|(output, _)| output).collect();
-            let gap = || {
-                format!(
-                    "a kernel that does nothing would agree on more outputs than are judged: {}",
-                    names.join(", ")
-                )
-            };
-            let is_gap = Sight::are_mostly_unseen(tally.sight.values().copied());
-            let gaps = is_gap.then(gap).into_iter().collect();
+            let gaps = tally.gap().into_iter().collect();
             conclude(&Evidence { gaps, ..Evidence::of_failures(Vec::new()) })
         }
         Verdict::Disagree => {

@@ -118,7 +118,8 @@ impl OwnArgs {
             paths::expect_extension("--case", case, &EXTENSIONS)?;
             paths::readable_file("--case", case)?;
         }
-        let corpus = self.corpus.map(|folder| paths::readable_folder("--corpus", &folder));
+        let workload = program.stage(formulation).spec().workload;
+        let corpus = self.corpus.map(|folder| paths::corpus(Some(&folder), workload));
         let setting = self.judged.reduced.setting(lanes)?;
         let stage = program.stage(formulation);
         let own = Own::new(program, stage, setting).map_err(|error| {

@@ -194,14 +194,17 @@ pub fn expect_extension(option: &str, path: &Path, known: &[&str]) -> Result<(),
     Err(CliError::new(format!("{named}: expected a name that ends in {}", known.join(" or "))))
 }
 
+/// What `--corpus` takes for the workload's own corpus, wherever the program was installed.
+const BUILT_IN: &str = "built-in";
+
 /// The corpus that was named, or else the workload's own.
 ///
 /// # Errors
 /// As [`readable_folder`] and [`default_corpus`].
 pub fn corpus(named: Option<&Path>, workload: &str) -> Result<PathBuf, CliError> {
     match named {
-        Some(folder) => readable_folder("--corpus", folder),
-        None => default_corpus(workload),
+        Some(folder) if folder.as_os_str() != BUILT_IN => readable_folder("--corpus", folder),
+        Some(_) | None => default_corpus(workload),
     }
 }
 

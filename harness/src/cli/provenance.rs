@@ -11,6 +11,7 @@ use crate::user_kernel::UserKernel;
 use splatcheck_judge::campaign::EngineReport;
 use splatcheck_judge::gate::{Provenance, Role, SourceFile};
 use splatcheck_judge::io::read;
+use splatcheck_workloads::splat::contract::Level;
 
 /// The kernels of this version of splatcheck.
 pub(super) fn of_ours(seed: Option<u64>) -> Provenance {
@@ -87,11 +88,22 @@ pub(super) fn of_program(command: &CommandPlan, seed: Option<u64>) -> Provenance
     Provenance { files, preset, seed, ..Provenance::of(line.to_string()) }
 }
 
-/// A program by what its files hold, whatever folders they are in.
+/// A program by as what it is judged and what its files hold, whatever folders they are in.
 pub(super) fn version_of(command: &CommandPlan) -> String {
+    let contract = &command.promise.contract;
+    let level = contract.level();
+    let mut words = vec!["command".to_owned(), format!("level {level}")];
+    if level == Level::Raster {
+        words.push(format!("formulation {}", contract.formulation()));
+    }
+    words.extend(contract.preset().map(|preset| format!("preset {}", preset.name())));
+    if !contract.built_in().is_empty() {
+        words.push(format!("with {}", contract.built_in()));
+    }
     let files = of_program(command, None).files;
     let hashes: String = files.iter().map(|file| file.sha256.as_str()).collect();
-    format!("command, files of SHA-256 {:.16}", sha256(hashes.as_bytes()))
+    words.push(format!("files of SHA-256 {:.16}", sha256(hashes.as_bytes())));
+    words.join(", ")
 }
 
 /// The file that a program's name stands for: a path, or the first of that name in the folders of `PATH`.

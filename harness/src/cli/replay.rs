@@ -45,7 +45,7 @@ use splatcheck_workloads::splat::{chained, comparing, harmonics};
 /// Options of `replay`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct ReplayArgs {
-    /// A reproducer that check wrote
+    /// A reproducer that any command wrote
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Use this engine instead of the one recorded, by its id or its family; repeatable

@@ -107,14 +107,10 @@ impl SchedulesArgs {
             let order = *order;
             (first..first + seeds).map(move |seed| Round::new(order, seed))
         };
-        let corpus = match self.corpus {
-            Some(folder) => folder,
-            None => paths::default_corpus(NAME)?,
-        };
         Ok(SchedulesPlan {
             rounds: kinds.iter().flat_map(rounds).collect(),
             jobs: self.jobs.map_or_else(cores, NonZeroUsize::get),
-            corpus: paths::readable_folder("--corpus", &corpus)?,
+            corpus: paths::corpus(self.corpus.as_deref(), NAME)?,
             out: paths::folder_to_name("--out", &self.out)?,
         })
     }

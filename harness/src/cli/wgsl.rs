@@ -56,8 +56,8 @@ pub struct WgslArgs {
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
     /// What ends a run on the emulator: with 'races=off' a data race does not, with 'bounds=off' an index beyond an
-    /// array or buffer does not: it is the array's last one, reads of a buffer a number that was never written, and
-    /// is not written there. With 'inputs=off' a changed input does not fail the run of any engine
+    /// array or buffer does not: an array gives its last element, a buffer a number that was never written; a write
+    /// is lost. With 'inputs=off' a changed input does not fail the run of any engine
     #[arg(long, value_name = "WHAT=off")]
     pub observe: Option<Observe>,
     /// What it is run on.
@@ -81,7 +81,8 @@ pub struct WgslArgs {
     /// What is demanded besides the bounds.
     #[command(flatten)]
     pub expect: ExpectArgs,
-    /// Time in which an engine must answer, seconds; then it is killed, which is a finding [default: 240]
+    /// Time in which an engine must answer, seconds; then it is killed, which is a finding [default: 120,
+    /// and 10 for each MiB of the case]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     pub timeout: Option<Duration>,
     /// Processes of each engine that share the cases [default: 1: software drivers use every core]

@@ -38,7 +38,9 @@ impl Report {
             false => Verdict::Disagree,
             true if self.counted.too_few() || self.unread() => Verdict::NotExercised,
             true => match self.report.verdict() {
-                Verdict::Agree if self.gap().is_some() => Verdict::NotExercised,
+                Verdict::Agree | Verdict::Inconclusive if self.gap().is_some() => {
+                    Verdict::NotExercised
+                }
                 verdict => verdict,
             },
         }

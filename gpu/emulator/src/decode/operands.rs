@@ -43,8 +43,8 @@ mnemonics! {
         "ret" "call" "trap" "nanosleep" "prefetch" "prefetchu"
     }
     Rare {
-        "bfe" "copysign" "cos" "cp" "dp2a" "dp4a" "isspacep" "lop3" "mad24" "mul24" "prmt" "sad" "set"
-        "sin" "slct" "testp"
+        "bfe" "bmsk" "copysign" "cos" "cp" "dp2a" "dp4a" "fns" "isspacep" "lop3" "mad24" "mul24" "prmt" "sad"
+        "set" "sin" "slct" "szext" "testp"
     }
 }
 

@@ -54,6 +54,18 @@ impl<'a> Decoder<'_, 'a> {
                 self.rare_op(RareOp::Permute(mode), &[Word; 4])
             }
             ("bfe", kind) => self.extract(kind),
+            ("bmsk", "b32") => match self.wraps() {
+                Some(wraps) => self.rare_op(RareOp::MaskBits { wraps }, &[Word; 3]),
+                None => Err(self.unknown()),
+            },
+            ("szext", "s32" | "u32") => match self.wraps() {
+                Some(wraps) => {
+                    let op = RareOp::Widen { signed: kind == "s32", wraps };
+                    self.rare_op(op, &[Word; 3])
+                }
+                None => Err(self.unknown()),
+            },
+            ("fns", "b32") => self.rare_op(RareOp::FindNth, &[Word; 4]),
             ("slct", "s32" | "f32") => self.select_by_sign(kind == "f32"),
             ("copysign", "f32") => self.rare_op(RareOp::CopySign { double: false }, &[Word; 3]),
             ("copysign", "f64") => self.rare_op(RareOp::CopySign { double: true }, &[B64; 3]),
@@ -86,6 +98,11 @@ impl<'a> Decoder<'_, 'a> {
             _ => Err(self.unknown()),
         };
         Ok((Op::Arithmetic(op?), class))
+    }
+
+    /// What becomes of a place or length above 31.
+    fn wraps(&mut self) -> Option<bool> {
+        self.take_one(&[("clamp", false), ("wrap", true)])
     }
 
     fn extract(&mut self, kind: &str) -> Parsed<Arithmetic> {

@@ -62,6 +62,16 @@ pub(crate) enum RareOp {
         shift: bool,
     },
     Reverse64,
+    /// bmsk.b32, szext: whether a place or length above 31 wraps, or is clamped to 32.
+    MaskBits {
+        wraps: bool,
+    },
+    Widen {
+        signed: bool,
+        wraps: bool,
+    },
+    /// fns.b32.
+    FindNth,
     /// `slct`: a where c is not negative, else b; c is an s32, or an f32.
     SelectBySign {
         float: bool,

@@ -1,6 +1,7 @@
 //! Bytes and bit fields. Source: PTX ISA 8.4, the sections of the instructions' names.
 
 use super::super::ir::{Extract, Permutation};
+use super::super::lanes::low;
 
 /// prmt: four bytes out of the eight of a (lower) and b. In the general mode a selector's highest bit
 /// asks for eight copies of the byte's sign.
@@ -62,6 +63,36 @@ pub(super) fn find64(a: u64, signed: bool, shift: bool) -> u32 {
         zeros if shift => zeros,
         zeros => 63 - zeros,
     }
+}
+
+/// bmsk: `width` ones from `position` on, those that fit into the word.
+pub(super) fn mask(wraps: bool, position: u32, width: u32) -> u32 {
+    let [position, width] = [position, width].map(|x| if wraps { x & 31 } else { x.min(32) });
+    low(((1_u64 << width) - 1) << position)
+}
+
+/// szext: the lower `width` bits, with zeros above them or with their sign.
+pub(super) fn widen(signed: bool, wraps: bool, a: u32, width: u32) -> u32 {
+    let width = if wraps { width & 31 } else { width.min(32) };
+    let above = 32 - width;
+    match (above, signed) {
+        (32, _) => 0,
+        (_, true) => ((a << above).cast_signed() >> above).cast_unsigned(),
+        (_, false) => a << above >> above,
+    }
+}
+
+/// fns: the place of the set bit that `nth` counts from `base`, up or (negative) down; all ones where there is none.
+pub(super) fn find_nth(mask: u32, base: u32, nth: i32) -> u32 {
+    let is_set = |at: &u32| mask >> at & 1 == 1;
+    // The largest count would not fit into an i32; no mask has so many bits.
+    let nth_of = |count: u32| usize::try_from(count - 1).unwrap_or(usize::MAX);
+    let found = match nth {
+        0 => (base..=base).filter(|at| *at < 32).find(is_set),
+        1.. => (base..32).filter(is_set).nth(nth_of(nth.unsigned_abs())),
+        _ => (0..=base.min(31)).rev().filter(is_set).nth(nth_of(nth.unsigned_abs())),
+    };
+    found.unwrap_or(u32::MAX)
 }
 
 fn byte(word: u32, at: u32, signed: bool) -> i32 {

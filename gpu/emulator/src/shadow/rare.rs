@@ -163,6 +163,9 @@ impl Lane<'_> {
             RareOp::MulWideHalf { .. }
             | RareOp::Find64 { .. }
             | RareOp::Reverse64
+            | RareOp::MaskBits { .. }
+            | RareOp::Widen { .. }
+            | RareOp::FindNth
             | RareOp::DotBytes { .. }
             | RareOp::DotHalves { .. }
             | RareOp::MadHigh { .. }

@@ -23,7 +23,18 @@ pub(super) fn rounding(op: &Op) -> f64 {
             AtomicOp::AddFloat if atomic.b64 => OF_F64,
             AtomicOp::AddFloat => OF_F32,
             AtomicOp::AddPair(format) | AtomicOp::AddHalf(format) => of_format(format),
-            _ => 0.0,
+            AtomicOp::Add
+            | AtomicOp::Increment
+            | AtomicOp::Decrement
+            | AtomicOp::And
+            | AtomicOp::Or
+            | AtomicOp::Xor
+            | AtomicOp::MinS
+            | AtomicOp::MinU
+            | AtomicOp::MaxS
+            | AtomicOp::MaxU
+            | AtomicOp::Exchange
+            | AtomicOp::CompareExchange => 0.0,
         };
     }
     let Op::Arithmetic(arithmetic) = op else { return 0.0 };
@@ -36,8 +47,37 @@ pub(super) fn rounding(op: &Op) -> f64 {
             FloatBinary::Add | FloatBinary::Sub | FloatBinary::Mul | FloatBinary::Div,
             ..,
         ) => OF_F32,
+        Arithmetic::WordToFloat { .. } | Arithmetic::B64ToFloat { .. } => OF_F32,
         Arithmetic::Rare(rare) => of_rare(rare.op),
-        _ => 0.0,
+        Arithmetic::FloatUnary(
+            FloatUnary::Move | FloatUnary::Negate | FloatUnary::Abs | FloatUnary::Round(_),
+            ..,
+        )
+        | Arithmetic::FloatBinary(
+            FloatBinary::Min | FloatBinary::Max | FloatBinary::MinNan | FloatBinary::MaxNan,
+            ..,
+        )
+        | Arithmetic::WordUnary(..)
+        | Arithmetic::WordBinary(..)
+        | Arithmetic::WordTernary(..)
+        | Arithmetic::BitFieldInsert(_)
+        | Arithmetic::B64Unary(..)
+        | Arithmetic::B64Binary(..)
+        | Arithmetic::B64Mad(..)
+        | Arithmetic::B64Count(..)
+        | Arithmetic::MulWide { .. }
+        | Arithmetic::MadWide { .. }
+        | Arithmetic::Widen { .. }
+        | Arithmetic::Narrow { .. }
+        | Arithmetic::Pack { .. }
+        | Arithmetic::Unpack { .. }
+        | Arithmetic::FloatToInteger(_)
+        | Arithmetic::Setp(_)
+        | Arithmetic::SelectWord { .. }
+        | Arithmetic::SelectB64 { .. }
+        | Arithmetic::PredicateMove { .. }
+        | Arithmetic::Predicate2(..)
+        | Arithmetic::Split16 { .. } => 0.0,
     }
 }
 
@@ -57,8 +97,16 @@ fn of_rare(op: RareOp) -> f64 {
         RareOp::Convert(Convert { from, to, .. }) => match (from, to) {
             (Number::F32 | Number::F64 | Number::Bf16, Number::F16) => OF_F16,
             (Number::F32 | Number::F64 | Number::F16, Number::Bf16) => OF_BF16,
-            (Number::F64, Number::F32) => OF_F32,
-            _ => 0.0,
+            (Number::F64 | Number::Integer { .. }, Number::F32) => OF_F32,
+            (Number::Integer { .. }, Number::F64) => OF_F64,
+            (Number::Integer { .. }, Number::F16) => OF_F16,
+            (Number::Integer { .. }, Number::Bf16) => OF_BF16,
+            // To a format that holds all numbers of the other, or to a whole number.
+            (Number::F16, Number::F16)
+            | (Number::Bf16, Number::Bf16)
+            | (Number::F16 | Number::Bf16 | Number::F32, Number::F32)
+            | (Number::F16 | Number::Bf16 | Number::F32 | Number::F64, Number::F64)
+            | (_, Number::Integer { .. }) => 0.0,
         },
         RareOp::ConvertPair { format, .. } => of_format(format),
         RareOp::Double(Double::Negate | Double::Abs | Double::Min | Double::Max) => 0.0,
@@ -69,6 +117,28 @@ fn of_rare(op: RareOp) -> f64 {
         },
         // Of an operand below 2 pi.
         RareOp::Wave { .. } => Accuracy::wave(0.0).absolute,
-        _ => 0.0,
+        RareOp::Half(_)
+        | RareOp::SetNarrow { .. }
+        | RareOp::MulWideHalf { .. }
+        | RareOp::Permute(_)
+        | RareOp::Extract(_)
+        | RareOp::Insert64
+        | RareOp::Find64 { .. }
+        | RareOp::MaskBits { .. }
+        | RareOp::Widen { .. }
+        | RareOp::FindNth
+        | RareOp::Reverse64
+        | RareOp::SelectBySign { .. }
+        | RareOp::CopySign { .. }
+        | RareOp::DotBytes { .. }
+        | RareOp::DotHalves { .. }
+        | RareOp::Logic3(_)
+        | RareOp::MadHigh { .. }
+        | RareOp::Mul24 { .. }
+        | RareOp::Sad { .. }
+        | RareOp::Pack16
+        | RareOp::Set { .. }
+        | RareOp::IsIn(_)
+        | RareOp::Test { .. } => 0.0,
     }
 }

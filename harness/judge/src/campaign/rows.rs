@@ -223,8 +223,8 @@ impl EngineReport {
                 *known = sight.max(*known);
             }
         }
-        let unseen = Sight::are_mostly_unseen(of_outputs.into_values());
-        let blind = if unseen { Self::blind(reports) } else { Vec::new() };
+        let gap = Sight::gap(of_outputs.into_values());
+        let blind = gap.map(|_| Self::blind(reports)).unwrap_or_default();
         mostly_left_out(reports).chain(blind).collect()
     }
 

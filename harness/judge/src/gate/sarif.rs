@@ -128,9 +128,11 @@ fn escaped(path: &Path) -> String {
     path.to_string_lossy().bytes().map(escaped).collect()
 }
 
-/// The SARIF text, ended by a newline.
+/// The SARIF text, ended by a newline. `failures` say why a run is no pass; where nothing was found they are errors of
+/// the run itself, so that no viewer takes a report without results for a clean one (SARIF 2.1.0, 3.20.14 and 3.20.21).
 #[must_use]
-pub fn text(findings: &[Finding], run: &Provenance, base: &Base) -> String {
+pub fn text(findings: &[Finding], failures: &[String], run: &Provenance, base: &Base) -> String {
+    let failures = if findings.is_empty() { failures } else { &[] };
     let rules: BTreeSet<&str> = findings.iter().map(|finding| &*finding.rule).collect();
     let rules: Vec<Value> = rules.iter().map(|rule| json!({ "id": rule })).collect();
     // A viewer refuses a result without a place. Of a program that is run it is the second of its files, if there is
@@ -143,7 +145,7 @@ pub fn text(findings: &[Finding], run: &Provenance, base: &Base) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let mut log = json!({
         "tool": { "driver": { "name": "splatcheck", "version": version, "rules": rules } },
-        "invocations": [invocation(run)],
+        "invocations": [invocation(run, failures)],
         "artifacts": run.files.iter().map(|file| artifact(file, base)).collect::<Vec<_>>(),
         "properties": properties(run, version),
         "results": results,
@@ -171,12 +173,14 @@ fn properties(run: &Provenance, version: &str) -> Map<String, Value> {
 }
 
 /// How splatcheck was called, and what it did not judge.
-fn invocation(run: &Provenance) -> Value {
-    let note = |text: &String| json!({ "level": "note", "message": { "text": text } });
+fn invocation(run: &Provenance, failures: &[String]) -> Value {
+    let told = |level, text| json!({ "level": level, "message": { "text": text } });
+    let errors = failures.iter().map(|text| told("error", text));
+    let notes = run.not_judged.iter().map(|text| told("note", text));
     let mut invocation = json!({
-        "executionSuccessful": true,
+        "executionSuccessful": failures.is_empty(),
         "arguments": run.command,
-        "toolExecutionNotifications": run.not_judged.iter().map(note).collect::<Vec<_>>(),
+        "toolExecutionNotifications": errors.chain(notes).collect::<Vec<_>>(),
     });
     if let Some(line) = run.command_line() {
         invocation["commandLine"] = line.into();
@@ -231,7 +235,7 @@ mod tests {
         let run = Provenance { files: vec![file], ..Provenance::of("a of k.ptx") };
         let base = Base { here: "/repo/sub".into(), root: Some("/repo".into()) };
         let all = [finding.clone(), Finding { places: Vec::new(), ..finding }];
-        let text = text(&all, &run, &base);
+        let text = text(&all, &["a race".to_owned()], &run, &base);
         let log: Value = serde_json::from_str(&text).expect("it is JSON");
         let run = &log["runs"][0];
         assert_eq!(run["tool"]["driver"]["rules"], json!([{ "id": "race" }]), "each rule once");
@@ -245,6 +249,19 @@ mod tests {
         assert_eq!(run["automationDetails"]["id"], "splatcheck/a of k.ptx/", "its category");
         assert_eq!(run["artifacts"][0]["location"]["uri"], "sub/my%20kernels/k.ptx", "the program");
         assert_eq!(run["properties"]["judged"], "a of k.ptx", "what was judged");
+        assert_eq!(run["invocations"][0]["executionSuccessful"], true, "it was judged");
+    }
+
+    #[test]
+    fn a_run_that_judged_nothing_is_no_clean_report() {
+        let failures = ["nothing was judged".to_owned()];
+        let text = text(&[], &failures, &Provenance::of("a of k.ptx"), &Base::default());
+        let log: Value = serde_json::from_str(&text).expect("it is JSON");
+        let invocation = &log["runs"][0]["invocations"][0];
+        assert_eq!(invocation["executionSuccessful"], false, "{text}");
+        let told = &invocation["toolExecutionNotifications"][0];
+        assert_eq!(told["level"], "error", "{text}");
+        assert_eq!(told["message"]["text"], "nothing was judged", "{text}");
     }
 
     #[test]

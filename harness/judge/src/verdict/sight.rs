@@ -18,19 +18,26 @@ pub enum Sight {
 }
 
 impl Sight {
-    /// Whether zeros would agree with more outputs than are judged: then agreement is no pass. Others do not count: what
-    /// has no finite bound is inconclusive, or left out.
+    /// Why agreement with outputs that show so much is no pass, as the begin of a sentence that names them; `None` where
+    /// it is one. What has no finite bound is inconclusive beside what is judged.
     #[must_use]
-    pub fn are_mostly_unseen(of_outputs: impl IntoIterator<Item = Self>) -> bool {
-        let mut judged = 0_i64;
+    pub fn gap(of_outputs: impl IntoIterator<Item = Self>) -> Option<&'static str> {
+        let [mut clear, mut blind, mut unbounded] = [0; 3];
         for sight in of_outputs {
-            judged += match sight {
-                Self::Clear => 1,
-                Self::Idle | Self::Unbounded => 0,
-                Self::Blind => -1,
-            };
+            match sight {
+                Self::Clear => clear += 1,
+                Self::Blind => blind += 1,
+                Self::Unbounded => unbounded += 1,
+                Self::Idle => {}
+            }
         }
-        judged < 0
+        match (blind > clear, unbounded > 0 && clear == 0) {
+            (true, _) => {
+                Some("a kernel that does nothing would agree on more outputs than are judged")
+            }
+            (false, true) => Some("no output is judged, since every bound is infinite"),
+            (false, false) => None,
+        }
     }
 
     /// Whether an output is not judged, though something adds to it.
@@ -67,16 +74,24 @@ mod tests {
         let words = Sight::Unbounded.not_judged(" in every run").unwrap_or_default();
         assert!(words.starts_with("every bound is infinite in every run: "), "{words}");
         assert!(Sight::Blind.not_judged("").is_some(), "zeros would agree");
-        let [clear, idle, blind] = [Sight::Clear, Sight::Idle, Sight::Blind];
-        for (of_outputs, unseen) in [
-            (vec![clear, blind], false),
-            (vec![clear, blind, blind], true),
-            (vec![clear, Sight::Unbounded, Sight::Unbounded], false),
-            (vec![idle, blind], true),
-            (vec![idle], false),
-            (vec![], false),
+    }
+
+    #[test]
+    fn agreement_with_what_nobody_judges_is_no_pass() {
+        use Sight::{Blind, Clear, Idle, Unbounded};
+        for (of_outputs, begins) in [
+            (vec![Clear, Blind], ""),
+            (vec![Clear, Blind, Blind], "a kernel that does nothing"),
+            (vec![Clear, Unbounded, Unbounded], ""),
+            (vec![Idle, Blind], "a kernel that does nothing"),
+            (vec![Idle, Unbounded], "no output is judged"),
+            (vec![Blind, Unbounded], "a kernel that does nothing"),
+            (vec![Idle], ""),
+            (vec![], ""),
         ] {
-            assert_eq!(Sight::are_mostly_unseen(of_outputs.clone()), unseen, "{of_outputs:?}");
+            let gap = Sight::gap(of_outputs.clone()).unwrap_or_default();
+            assert!(gap.starts_with(begins), "{of_outputs:?}: {gap}");
+            assert_eq!(gap.is_empty(), begins.is_empty(), "{of_outputs:?}: {gap}");
         }
     }
 }

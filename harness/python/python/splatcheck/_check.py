@@ -12,7 +12,7 @@ from typing import Any
 from ._cases import OWN_CORPUS, Case, Cases, draw, expect_model
 from ._judging import checked, diagnose, judge, message
 from ._layouts import CONTIGUOUS, LAYOUTS, lay_out
-from ._native import Judged
+from ._native import Judged, Total
 
 #: What :func:`check` calls: see there.
 Kernel = Callable[..., Mapping[str, Any]]
@@ -75,14 +75,21 @@ class Result:
     """What should be known beside it, as that float64 was rounded."""
     unread: str | None = None
     """Which files of the corpus could not be read, and why."""
+    _total: Total = field(default_factory=Total, repr=False)
+
+    @property
+    def gap(self) -> str | None:
+        """Why agreement would be no pass: outputs on which a kernel that does nothing would agree, or without a finite
+        bound. ``None`` where it is one."""
+        return self._total.gap
 
     @property
     def verdict(self) -> str:
         """``agree``, ``disagree``, ``inconclusive`` or ``not exercised``: fewer than half of the cases that
-        were asked for were judged, or none, or a file of the corpus could not be read."""
+        were asked for were judged, or none, a file of the corpus could not be read, or there is a :attr:`gap`."""
         if self.findings:
             return "disagree"
-        if not self.elements or 2 * self.judged < self.asked or self.unread:
+        if not self.elements or 2 * self.judged < self.asked or self.unread or self.gap:
             return "not exercised"
         return "inconclusive" if self.inconclusive else "agree"
 
@@ -127,7 +134,7 @@ class Result:
             case _:
                 what = f"too few were judged, {cases}" if self.elements else "no element was compared"
                 if self.elements and 2 * self.judged >= self.asked:
-                    what = f"no other case is wrong, but {self.unread}"
+                    what = f"no other case is wrong, but {self.unread}" if self.unread else f"{self.gap}"
                 return f"not exercised: {what} ({subject})"
 
 
@@ -329,6 +336,7 @@ def _one(kernel: _Kernel, case: Case, layout: str, result: Result) -> Finding | 
             words = f"right with contiguous inputs, wrong with inputs {layout}: {found.message}"
             found = Finding(case, "layout", words, found.error)
     if judged is not None:
+        result._total.add(judged)
         result.judged += judged.elements + judged.zeros > 0
         result.elements += judged.elements
         result.disagree += judged.disagree

@@ -46,7 +46,7 @@ def assert_gradients(
             kernel may have got wrong, and names the formulation and the worst element.
         TypeError: an output is no array, of another type of numbers, or on a GPU.
         ValueError: an output is missing, not expected, or has another shape; the case has no number to
-            compare; or an option is not known.
+            compare, or only such that a kernel that does nothing agrees with; or an option is not known.
     """
     __tracebackhide__ = True
     expect_case(case)
@@ -62,6 +62,8 @@ def assert_gradients(
         why = "it has no Gaussian" if case._native.empty else "no element of an output can be"
         raise ValueError(f"nothing to compare: {_subject(case, model)}: {why}")
     if judged.verdict != "disagree":
+        if judged.gap is not None:
+            raise ValueError(f"nothing is judged: {_subject(case, model)}: {judged.gap}")
         return
     if accepts_any:
         # The last group has terms of less precision: who asks for any does not accept them.

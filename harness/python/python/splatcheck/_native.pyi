@@ -51,6 +51,13 @@ class Judged:
     not_compared: int
     largest_ratio: float
     worst: Worst | None
+    gap: str | None
+
+class Total:
+    """What the outputs of several cases came to together."""
+
+    gap: str | None
+    def add(self, judged: Judged) -> None: ...
 
 class Source:
     """Where cases come from."""

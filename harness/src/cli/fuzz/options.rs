@@ -34,7 +34,7 @@ pub struct FuzzArgs {
     /// [default: splat, or the workload of the program's level]
     #[arg(long, value_name = "NAME", value_parser = parse_workloads)]
     pub workload: Option<Workloads>,
-    /// Draw from this generator only; repeatable [default: all of whose outputs anything is promised]
+    /// Draw from this generator only; repeatable [default: all whose expected outputs are well-defined]
     #[arg(long, value_name = "NAME")]
     pub generator: Vec<String>,
     /// Aim at warps of this many lanes; repeatable [default: 32, 8, 4 and 16]

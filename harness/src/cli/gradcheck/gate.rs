@@ -21,10 +21,10 @@ pub(super) fn write(plan: &Plan, ran: &Ran) -> Result<(), CliError> {
             subject: subject(plan),
             seed: Some(plan.seed),
             about: ran.not_sought.iter().cloned().collect(),
-            not_judged: ran.not_judged().into_iter().collect(),
             ..Provenance::default()
         };
-        let text = sarif::text(&findings(plan, ran), &run, &sarif::Base::find());
+        let failures: Vec<_> = ran.not_judged().into_iter().collect();
+        let text = sarif::text(&findings(plan, ran), &failures, &run, &sarif::Base::find());
         write_file(file, text.as_bytes()).map_err(CliError::of)?;
     }
     Ok(())
@@ -60,6 +60,13 @@ fn junit(plan: &Plan, ran: &Ran) -> String {
         status.set_message(why);
         suite.add_test_case(TestCase::new(format!("case {index}"), status));
     }
+    if let Some(why) = ran.not_judged().filter(|_| !ran.is_wrong()) {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_message(why);
+        let mut case = TestCase::new("gate", status);
+        case.set_classname(subject(plan));
+        suite.add_test_case(case);
+    }
     let mut report = Report::new("splatcheck");
     report.add_test_suite(suite);
     xml(&report)
@@ -84,6 +91,11 @@ fn status(ran: &Ran, judged: &Judged) -> TestCaseStatus {
     if judged.compared == 0 || ran.question.is_constant(judged) {
         let mut status = TestCaseStatus::skipped();
         status.set_message("not exercised: nothing was compared, or all is zero");
+        return status;
+    }
+    if judged.compared < judged.unknown {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message("not judged: fewer than half of the elements could be compared");
         return status;
     }
     TestCaseStatus::success()

@@ -40,7 +40,7 @@ rasterize_backward_replay:
   const float* checkpoints           [S,256,1+D] for each of S checkpoints and pixel of the tile,
                                      transmittance and colour in front of the checkpoint's first entry
   float* gradients                   as above
-Under 'any' the kernel may have any of these; formulations whose parameters it has not are not tried.
+Under 'any' the kernel may have any of these; formulations that need other parameters are not tried.
 With terms=f16 in it, each term may be rounded to half precision before it is added.
 With --extra-roundings K the bounds of every intermediate grow by K u times the magnitudes of the terms
 that it is a sum of (u: the rounding of one operation): the power, alpha, the transmittance, the weight,

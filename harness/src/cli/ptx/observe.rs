@@ -116,9 +116,10 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
         message: format!("{}, {}: {}", one.emulation, one.case, one.what),
         places: sarif::in_program(&one.places, &program),
     });
-    write_sarif(gate.sarif.take().as_deref(), &results.collect::<Vec<_>>(), &gate.run)?;
+    let results: Vec<_> = results.collect();
+    let gaps: Vec<_> = plan.subject.unread().gap(OF_CORPUS).into_iter().collect();
+    write_sarif(gate.sarif.take().as_deref(), &results, &gaps, &gate.run)?;
     let failures = seen.into_iter().map(|one| one.what).collect();
-    let gaps = plan.subject.unread().gap(OF_CORPUS).into_iter().collect();
     gate.conclude(&Evidence { gaps, ..Evidence::of_observation(failures) }, &[], out)
 }
 

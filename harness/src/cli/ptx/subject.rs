@@ -38,7 +38,7 @@ pub struct SubjectArgs {
     /// The case to run it on (.safetensors or .toml)
     #[arg(long, value_name = "CASE", conflicts_with_all = ["corpus", "cases", "generator"])]
     pub case: Option<PathBuf>,
-    /// Folder of named cases to run it on, as corpora/splat
+    /// Folder of named cases to run it on; 'built-in' for those of splatcheck
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
     /// Number of generated cases to run it on
@@ -128,8 +128,8 @@ impl SubjectArgs {
     pub(in crate::cli) fn resolve(self, wanted: For) -> Result<Subject, CliError> {
         if !self.is_given() {
             return Err(CliError::new(
-                "no case: name one with --case FILE, a folder of them with --corpus DIR, or draw some \
-                 with --cases N",
+                "no case: name one with --case FILE, take a folder with --corpus DIR, splatcheck's own \
+                 with --corpus built-in, or draw some with --cases N",
             ));
         }
         if let (Some((stage, _)), Some(_)) = (&wanted.of_stage, self.channels) {
@@ -150,7 +150,7 @@ impl SubjectArgs {
             });
         }
         if let Some(folder) = &self.corpus {
-            let folder = paths::readable_folder("--corpus", folder)?;
+            let folder = paths::corpus(Some(folder), wanted.workload)?;
             let corpus = workload.read_corpus(&folder).map_err(cannot)?;
             filed.extend(corpus.cases);
             unread = corpus.unread;

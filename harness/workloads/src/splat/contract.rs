@@ -357,6 +357,12 @@ impl Contract {
         self.level
     }
 
+    /// What is built into a kernel of another workload than splats.
+    #[must_use]
+    pub fn built_in(&self) -> &BuiltIn {
+        &self.built_in
+    }
+
     /// The expression.
     #[must_use]
     pub fn formulation(&self) -> Formulation {
