@@ -230,6 +230,27 @@ fn a_program_that_lacks_checkpoints_is_given_them() {
     }
 }
 
+/// Parts of a campaign in which a program was judged as different things are no campaign.
+#[test]
+fn parts_that_judge_a_program_as_different_things_are_not_joined() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = mirror("rasterize_backward");
+    let part = |shard: &str, out: &str, more: &[&str]| {
+        let words =
+            ["fuzz", "--cases", "4", "--generator", "finish", "--shard", shard, "--out", out];
+        let said = say(folder.path(), &[&words[..], &["--command", &program], more].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+    };
+    part("1/2", "a", &[]);
+    part("2/2", "b", &[]);
+    part("2/2", "c", &["--extra-roundings", "64"]);
+    let joined = say(folder.path(), &["merge", "a", "b", "-o", "whole"]);
+    assert_eq!(joined.code, Some(0), "{joined:?}");
+    let refused = say(folder.path(), &["merge", "a", "c", "-o", "mixed"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("extra_roundings = 64"), "what differs: {refused:?}");
+}
+
 #[test]
 fn every_level_below_the_whole_way_has_its_right_and_its_wrong_program() {
     let folder = tempfile::tempdir().expect("a folder");

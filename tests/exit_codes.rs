@@ -169,7 +169,8 @@ fn an_output_that_a_kernel_which_does_nothing_has_is_not_judged() {
         let from = root().join("corpora/scatter").join(case);
         fs::copy(from, cases.join(case)).expect("copied");
         let words = ["ptx", &kernel, "--manifest", &manifest, "--corpus", "cases"];
-        say(folder.path(), &[&words[..], &["--json", "run.json"]].concat())
+        let files = ["--json", "run.json", "--junit", "run.xml", "--sarif", "run.sarif"];
+        say(folder.path(), &[&words[..], &files].concat())
     };
     let said = judged("cancelling.toml");
     assert_eq!(said.code, Some(2), "it is no pass: {said:?}");
@@ -178,6 +179,10 @@ fn an_output_that_a_kernel_which_does_nothing_has_is_not_judged() {
     assert!(said.err.contains(why), "which output, and why: {said:?}");
     let json = fs::read_to_string(folder.path().join("run.json")).expect("written");
     assert!(json.contains("\"pass\": false"), "{json}");
+    let junit = fs::read_to_string(folder.path().join("run.xml")).expect("written");
+    assert!(junit.contains("a kernel that does nothing would agree with every element"), "{junit}");
+    let sarif = fs::read_to_string(folder.path().join("run.sarif")).expect("written");
+    assert!(sarif.contains("\"executionSuccessful\": false"), "{sarif}");
     fs::remove_file(cases.join("cancelling.toml")).expect("removed");
     let said = judged("all-idle.toml");
     assert_eq!(said.code, Some(2), "nothing is added: {said:?}");
@@ -187,6 +192,22 @@ fn an_output_that_a_kernel_which_does_nothing_has_is_not_judged() {
     );
     let said = judged("one-row-for-all.toml");
     assert_eq!(said.code, Some(0), "another case judges it: {said:?}");
+}
+
+/// A sum that overflows has no finite bound, and nobody knows what a kernel may return.
+#[test]
+fn a_run_without_a_finite_bound_is_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case =
+        "workload = \"scatter\"\nrows = 1\n[[element]]\nkey = 0\nvalues = [3.0e38]\nrepeat = 2\n";
+    fs::write(folder.path().join("case.toml"), case).expect("written");
+    let [kernel, manifest] = ["index_add.ptx", "index_add.toml"].map(own_kernel);
+    let words = ["ptx", &kernel, "--manifest", &manifest, "--case", "case.toml"];
+    let said = say(folder.path(), &[&words[..], &["--json", "run.json"]].concat());
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("sums of scatter: every bound is infinite"), "{said:?}");
+    let json = fs::read_to_string(folder.path().join("run.json")).expect("written");
+    assert!(json.contains("\"pass\": false"), "{json}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod explained;
 mod half;
 mod kinks;
+mod open;
 mod unjudged;
 mod wgsl;
 

@@ -14,6 +14,7 @@
 
 mod accuracy;
 mod compare;
+mod compared;
 mod draw;
 mod dtype;
 mod forward;

@@ -131,7 +131,7 @@ pub use parse::ParseError;
 pub use schedule::{Decision, Policy, Schedule, Trace};
 pub use shadow::{
     Contribution, Conventions, Decided, Derivative, Exact, Gradient, Loss, Lost, MARKERS, Place,
-    Reversed, Seed, ShadowError, Shadowing, Share, Tie, UNKNOWN_FUNCTION,
+    Reversed, Seed, ShadowError, Shadowing, Share, Site, UNKNOWN_FUNCTION, Which,
 };
 pub use shrink::shrink;
 pub use time_limit::TimeLimit;

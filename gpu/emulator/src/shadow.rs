@@ -50,7 +50,7 @@ pub use calls::MARKERS;
 pub use conventions::Conventions;
 pub use journal::{Decided, Loss, Lost, Place};
 pub use literals::UNKNOWN_FUNCTION;
-pub use ties::{Reversed, Tie};
+pub use ties::{Reversed, Site, Which};
 
 #[cfg(test)]
 mod tests;

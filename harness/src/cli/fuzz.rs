@@ -69,7 +69,11 @@ pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError>
         )?;
     }
     let gate = first.gate.clone().of(run);
-    gate.conclude(&Evidence::new(&reports, &first.missing), &files, out)
+    let command = first.command.as_ref();
+    let not_compared = command.map(|command| command.promise.contract.not_compared());
+    let not_compared = not_compared.unwrap_or_default();
+    let evidence = Evidence { not_compared, ..Evidence::new(&reports, &first.missing) };
+    gate.conclude(&evidence, &files, out)
 }
 
 /// Carries out one plan and says what came of it.

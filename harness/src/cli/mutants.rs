@@ -32,6 +32,7 @@ use splatcheck_judge::workload::{AnyCase, Workload};
 pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let (mutants, mut unread) = chosen(plan)?;
     let classes = classes_for(&mutants, plan.budget.cases, &mut unread)?;
+    let mut ran: BTreeSet<String> = BTreeSet::new();
     let (summary, table) = if plan.rates {
         let bar = bar(matrix::kernels(&mutants, Language::Cuda));
         let (found, bad) = rates::rates(&mutants, &classes, plan.budget.seeds, &|| bar.inc(1));
@@ -39,11 +40,13 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
         unread.extend(bad);
         something_ran(&found, &unread)?;
         write_json(plan.out.as_deref(), &found)?;
+        ran.extend(found.iter().map(|rate| rate.mutant.clone()));
         (rates::summary(&found), rates::markdown(&found))
     } else {
         let cells = cells(plan, &mutants, &classes, &mut unread)?;
         something_ran(&cells, &unread)?;
         write_json(plan.out.as_deref(), &cells)?;
+        ran.extend(cells.iter().map(|cell| cell.mutant.clone()));
         let tables = [summary_table(&mutants, &cells), class_table(&mutants, &cells)];
         (summary(&mutants, &cells), tables.join("\n"))
     };
@@ -52,9 +55,22 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
     }
     writeln!(out, "{}\n{table}", conclusion(&summary))?;
     unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    let idle: Vec<_> = if interrupt::is_asked() { Vec::new() } else { idle(&mutants, &ran) };
+    for name in &idle {
+        writeln!(out, "NOT EXERCISED: {name}: no engine that ran can run it")?;
+    }
     out.flush()?;
-    let gaps = unread.gap(OF_MUTANTS).into_iter().collect();
+    let named = idle.iter().find(|name| plan.mutants.iter().any(|named| named == *name));
+    let unseen = named.or(idle.first().filter(|_| idle.len() == mutants.len()));
+    let unseen = unseen.map(|name| format!("mutant {name} did not run"));
+    let gaps = unread.gap(OF_MUTANTS).into_iter().chain(unseen).collect();
     conclude(&Evidence { gaps, ..Evidence::of_failures(summary.failures()) })
+}
+
+/// The mutants of which no kernel ran.
+fn idle<'m>(mutants: &'m [Mutant], ran: &BTreeSet<String>) -> Vec<&'m str> {
+    let names = mutants.iter().map(|mutant| mutant.mutation.name.as_str());
+    names.filter(|name| !ran.contains(*name)).collect()
 }
 
 /// What is counted of what a run needs.

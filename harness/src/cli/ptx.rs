@@ -97,7 +97,8 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         ..Report::new(&reports, &[], &files)
     };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    let evidence = Evidence { gaps, ..Evidence::new(&reports, &[]) };
+    let not_exercised = plan.subject.not_drawn();
+    let evidence = Evidence { gaps, not_exercised, ..Evidence::new(&reports, &[]) };
     let about: Vec<_> = about.into_iter().chain(not_sought).collect();
     plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }

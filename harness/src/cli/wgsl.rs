@@ -270,7 +270,8 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         ..Report::new(&reports, &plan.missing, &files)
     };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    let evidence = Evidence { gaps, ..Evidence::new(&reports, &plan.missing) };
+    let not_exercised = plan.subject.not_drawn();
+    let evidence = Evidence { gaps, not_exercised, ..Evidence::new(&reports, &plan.missing) };
     let about: Vec<_> = about.into_iter().chain(not_sought).collect();
     plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use splatcheck_emulator::{Place, Schedule};
 
+use super::compared::{Open, compared};
 use super::draw::Case;
 use super::dtype::Dtype;
-use super::forward::{Pair, all_on_tape};
+use super::forward::{Pair, all_on_tape, ran};
 use super::furthest::Furthest;
-use super::judge::{Checked, compared, ran, results, told};
+use super::judge::{Checked, results, told};
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
 
@@ -45,7 +46,7 @@ fn measured(
         };
         let exact = arrays.memory.exact(arrays.buffers[name]);
         let own = exact.iter().map(|exact| (exact.value, exact.uncertainty));
-        let mut judged = compared(name, name, (&floats, &|_| false), &exact, own, [0; 2]);
+        let mut judged = compared(name, name, (&floats, &|_| false), &exact, own, &Open::NONE);
         (judged.shape, judged.dtype) = (shape, dtype);
         judged.furthest = Furthest::of(&floats, &exact, of);
         checked.arrays.push(judged);

@@ -1,14 +1,18 @@
 //! Whether two programs compute the same, and what the second lacks of what the first adds up.
 
-use std::cell::OnceCell;
+use std::borrow::Cow;
+use std::cell::{LazyCell, OnceCell};
+use std::collections::BTreeMap;
 
-use splatcheck_emulator::Schedule;
+use splatcheck_emulator::{Reversed, Schedule};
 use splatcheck_judge::attribution::{Element, Parts};
 
+use super::compared::{Open, compared, overflows};
 use super::draw::Case;
 use super::dtype::Dtype;
-use super::forward::all_on_tape;
-use super::judge::{Checked, Judged, compared, overflows, ran, results, told};
+use super::forward::{all_on_tape, ran, ran_reversed};
+use super::judge::{Checked, Judged, results, told};
+use super::kinks::together_and_alone;
 use super::launch::Arrays;
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
@@ -70,24 +74,66 @@ impl<'a> Reference<'a> {
         case: &Case,
         schedule: &Schedule,
     ) -> Result<Arrays, Stopped> {
+        ran(&self.of_other(), program, case, schedule)
+    }
+
+    /// The manifest with the launches of the other program.
+    fn of_other(&self) -> Cow<'_, Manifest> {
         let manifest = self.manifest;
         if manifest.other.is_empty() {
-            return ran(manifest, program, case, schedule);
+            return Cow::Borrowed(manifest);
         }
-        let forward = manifest.other.clone();
-        ran(&Manifest { forward, ..manifest.clone() }, program, case, schedule)
+        Cow::Owned(Manifest { forward: manifest.other.clone(), ..manifest.clone() })
+    }
+
+    /// Of each array which elements are others where one of the programs decides the comparisons that rounding leaves
+    /// open the other way; `None` where that is not known.
+    fn changed_by_open(
+        &self,
+        (program, case): (&Program, &Case),
+        schedule: &Schedule,
+        arrays: &Arrays,
+    ) -> Option<BTreeMap<String, Vec<bool>>> {
+        let lockstep = Schedule::lockstep();
+        let other = self.of_other();
+        let both = [
+            ((self.manifest, self.program, self.case), &lockstep, &self.arrays),
+            ((&*other, program, case), schedule, arrays),
+        ];
+        let names: Vec<_> =
+            results(self.manifest, case).ok()?.into_iter().map(|(name, ..)| name).collect();
+        let mut changed: BTreeMap<String, Vec<bool>> = BTreeMap::new();
+        for (pair, schedule, before) in both {
+            let sites = before.memory.open_comparisons()?;
+            for reversed in together_and_alone(&sites).map(Reversed::Open) {
+                let after = ran_reversed(pair, schedule, reversed).ok()?;
+                for &name in &names {
+                    let [before, after] =
+                        [before, &after].map(|arrays| arrays.memory.exact(arrays.buffers[name]));
+                    let all = changed.entry(name.to_owned()).or_default();
+                    all.resize(before.len(), false);
+                    let both = before.iter().zip(&after);
+                    let each = both.map(|(before, after)| before.value != after.value);
+                    all.iter_mut().zip(each).for_each(|(changed, now)| *changed |= now);
+                }
+            }
+        }
+        Some(changed)
     }
 
     fn beside(
         &self,
-        other: &Program,
+        program: &Program,
         case: &Case,
         schedule: &Schedule,
     ) -> Result<Checked, Stopped> {
         let one = &self.arrays;
-        let mut other = self.ran_as_other(other, case, schedule)?;
+        let mut other = self.ran_as_other(program, case, schedule)?;
         let known = Checked::of_arrays(one).and(Checked::of_arrays(&other));
-        let mut checked = Checked { traffic: other.count(), ..known };
+        let traffic = other.count();
+        let other = other;
+        let mut checked = Checked { traffic, ..known };
+        let changed = LazyCell::new(|| self.changed_by_open((program, case), schedule, &other));
         for (name, dtype, shape) in results(self.manifest, case)? {
             let expected = match one.bytes_of(name) {
                 Ok(expected) => expected,
@@ -104,8 +150,15 @@ impl<'a> Reference<'a> {
                     let wanted = wanted.iter().map(|exact| (exact.value, exact.uncertainty));
                     let [expected, found] =
                         [&expected, &found].map(|bytes| floats::numbers_of(float, bytes));
+                    let reaches = |element: usize| {
+                        let of = |all: &BTreeMap<String, Vec<bool>>| {
+                            all.get(name).is_some_and(|of| of[element])
+                        };
+                        changed.as_ref().is_none_or(of)
+                    };
+                    let open = Open { any: checked.open[0] > 0, reaches: &reaches };
                     let finite = |at: usize| expected[at].is_finite() && !overflows(float);
-                    compared(name, name, (&found, &finite), &exact, wanted, checked.open)
+                    compared(name, name, (&found, &finite), &exact, wanted, &open)
                 }
                 Dtype::Whole(whole) => {
                     equal(name, &whole.numbers_of(&expected), &whole.numbers_of(&found))

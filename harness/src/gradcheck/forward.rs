@@ -42,7 +42,7 @@ pub(super) fn all_on_tape(pair: Pair<'_>, schedule: &Schedule) -> Result<Arrays,
     Ok(arrays)
 }
 
-/// The arrays after the forward pass, perhaps with ties reversed, and the sweep back from the given gradients.
+/// The arrays after the forward pass, perhaps with decisions reversed, and the sweep back from the given gradients.
 pub(super) fn swept(
     (manifest, program, case): Pair<'_>,
     memory: DeviceMemory,
@@ -53,8 +53,8 @@ pub(super) fn swept(
     let mut arrays = on_tape((manifest, program, case), memory, inputs)?;
     let conventions = manifest.conventions.clone();
     arrays.memory.set_conventions(conventions).map_err(|error| internal(&error))?;
-    if let Some(ties) = reversed {
-        arrays.memory.reverse_ties(ties).map_err(|error| internal(&error))?;
+    if let Some(decisions) = reversed {
+        arrays.memory.reverse(decisions).map_err(|error| internal(&error))?;
     }
     let run = (Shadowing::Tape { bytes: TAPE }, schedule);
     arrays.launch((program, case), &manifest.forward, run)?;
@@ -91,4 +91,42 @@ pub(super) fn by_given<'m>(
 
 fn internal(error: &dyn std::error::Error) -> Stopped {
     ProgramError::Launch { kernel: "the forward pass".to_owned(), why: error.to_string() }.into()
+}
+
+/// All arrays after the launches of a program, forward and backward. Where there are backward launches, theirs alone
+/// are counted.
+pub(super) fn ran(
+    manifest: &Manifest,
+    program: &Program,
+    case: &Case,
+    schedule: &Schedule,
+) -> Result<Arrays, Stopped> {
+    launched(Arrays::new(manifest, program, case)?, (manifest, program, case), schedule)
+}
+
+/// The same with decisions that are taken the other way.
+pub(super) fn ran_reversed(
+    pair: Pair<'_>,
+    schedule: &Schedule,
+    reversed: Reversed,
+) -> Result<Arrays, Stopped> {
+    let (manifest, program, case) = pair;
+    let mut arrays = Arrays::new(manifest, program, case)?;
+    arrays.memory.follow(None);
+    arrays.memory.reverse(reversed).map_err(|error| internal(&error))?;
+    launched(arrays, pair, schedule)
+}
+
+fn launched(
+    mut arrays: Arrays,
+    (manifest, program, case): Pair<'_>,
+    schedule: &Schedule,
+) -> Result<Arrays, Stopped> {
+    let run = (Shadowing::Values, schedule);
+    arrays.launch((program, case), &manifest.forward, run)?;
+    if !manifest.backward.is_empty() {
+        arrays.count();
+        arrays.launch((program, case), &manifest.backward, run)?;
+    }
+    Ok(arrays)
 }

@@ -3,19 +3,18 @@
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
-use splatcheck_emulator::{
-    Decided, DeviceMemory, Exact, FloatType, Gradient, Loss, Schedule, Shadowing, Touched,
-};
+use splatcheck_emulator::{Decided, DeviceMemory, Gradient, Loss, Schedule, Shadowing, Touched};
 
 use splatcheck_judge::attribution::{Element, Explained, Parts, WrongArray, explain};
 use splatcheck_judge::io::container::Entry;
 use splatcheck_judge::words::count;
 
+use super::compared::{Open, compared, overflows};
 use super::draw::{Case, CaseProblem};
 use super::dtype::Dtype;
 use super::forward::{Pair, by_given, swept};
-use super::furthest::{Furthest, part};
-use super::kinks::{Expected, either_way, expected};
+use super::furthest::Furthest;
+use super::kinks::{Expected, changed_by_open, either_way, expected};
 use super::launch::{Arrays, Traffic};
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
@@ -205,6 +204,9 @@ pub(super) fn told(checked: Result<Checked, Stopped>) -> Result<Checked, Program
     }
 }
 
+/// A returned gradient by its number: what it is of, its name, its floats, and what they must be.
+type Each<'a> = (usize, (((&'a str, &'a str), &'a Vec<f32>), &'a Vec<(f64, f64)>));
+
 fn checked(
     (manifest, program, case): Pair<'_>,
     memory: DeviceMemory,
@@ -245,20 +247,23 @@ fn checked(
     let floats = |(of, name)| arrays.floats(name, manifest.gradient_type(of));
     let floats: Vec<_> =
         manifest.returned().map(floats).collect::<Result<_, _>>().map_err(Stopped::Fault)?;
+    let taken = expected(pair, &arrays, &gradient);
+    let changed = LazyCell::new(|| changed_by_open(pair, schedule, (&arrays, &taken)));
     let judge = |expected: &Expected| {
-        let each = manifest.returned().zip(&floats).zip(expected);
-        let judged = |(((of, name), floats), expected): ((_, &Vec<f32>), &Vec<(f64, f64)>)| {
+        let each = manifest.returned().zip(&floats).zip(expected).enumerate();
+        let judged = |(at, (((of, name), floats), expected)): Each<'_>| {
             let dtype = manifest.gradient_type(of);
             let exact = arrays.memory.exact(arrays.buffers[name]);
             let expected = expected.iter().map(|(value, own)| (*value, own + doubt));
             let finite = |_| outputs_are_finite && !overflows(dtype);
-            let judged = compared(name, of, (floats, &finite), &exact, expected, checked.open);
+            let reaches = |element: usize| changed.as_ref().is_none_or(|all| all[at][element]);
+            let open = Open { any: checked.open[0] > 0, reaches: &reaches };
+            let judged = compared(name, of, (floats, &finite), &exact, expected, &open);
             let shape = case.arrays[of].shape.clone();
             Judged { shape, dtype: Dtype::Float(dtype), ..judged }
         };
         each.map(judged).collect::<Vec<_>>()
     };
-    let taken = expected(pair, &arrays, &gradient);
     let mut all = judge(&taken);
     if all.iter().any(|judged| !judged.wrong.is_empty())
         && let Some(either) = either_way(pair, schedule, (&arrays, &taken))
@@ -282,76 +287,6 @@ fn checked(
     Ok((checked, arrays))
 }
 
-/// Whether partial sums of a type may overflow though the sum does not.
-pub(super) fn overflows(float: FloatType) -> bool {
-    match float {
-        FloatType::F16 => true,
-        FloatType::F32 | FloatType::Bf16 => false,
-    }
-}
-
-/// Compares the exact values of an array with what they must be. `must_be_finite`: whether an element that is infinite
-/// or no number is wrong where it must be a finite one; an overflow on the way may have no better result.
-pub(super) fn compared(
-    name: &str,
-    of: &str,
-    (floats, must_be_finite): (&[f32], &dyn Fn(usize) -> bool),
-    exact: &[Exact],
-    expected: impl Iterator<Item = (f64, f64)>,
-    open: [u64; 2],
-) -> Judged {
-    let mut judged = Judged { name: name.to_owned(), of: of.to_owned(), ..Judged::default() };
-    let expected: Vec<_> = expected.collect();
-    let largest = expected.iter().map(|(value, _)| value.abs()).filter(|size| size.is_finite());
-    // Half a unit in the last place of the largest: what an f32 of this array's size may be off.
-    let unit = largest.fold(0.0, f64::max) * f64::from(f32::EPSILON) / 2.0;
-    for ((index, exact), (expected, doubt)) in exact.iter().enumerate().zip(expected) {
-        let (uncertainty, float) = (exact.uncertainty + doubt, floats[index]);
-        let known = expected.abs() + doubt < f64::from(f32::MAX);
-        if known && !float.is_finite() && must_be_finite(index) {
-            let found = f64::from(float);
-            judged.compared += 1;
-            judged.worst = f64::INFINITY;
-            judged.wrong.push(Element { index, found, expected, uncertainty: doubt, float });
-            continue;
-        }
-        if !uncertainty.is_finite() || !expected.is_finite() || !exact.value.is_finite() {
-            judged.unknown += 1;
-            continue;
-        }
-        let found = exact.value;
-        // A formula that is off by less than an f32 of the derivative is rounded is as right as any: a series in place
-        // of a function, cut where f32 ends. Where its terms cancel, it is off by what rounding may take them, as long
-        // as that is no more than an f32 of the array's size is rounded by.
-        let half_unit = f64::from(f32::EPSILON) / 2.0 * expected.abs();
-        let rounded = half_unit.max(exact.radius.min(unit));
-        let distance = (found - expected).abs();
-        let distance =
-            if distance <= uncertainty + rounded { distance.min(uncertainty) } else { distance };
-        // A lane that an open comparison sent past an addition says nothing of what it left out. It is taken for
-        // no more than what rounding may do to the sum; where nothing was added at all, that is not known.
-        let within = distance <= uncertainty + exact.radius || exact.radius == 0.0;
-        // Where a derivative is uncertain as a whole, and by more than rounding explains, nothing at all would agree
-        // with it.
-        let is_coarse = open[0] > 0 || uncertainty > exact.radius.max(unit);
-        let nothing_agrees = uncertainty > 0.0 && expected.abs() <= uncertainty && is_coarse;
-        let says_nothing =
-            if distance > uncertainty { open[0] > 0 && within } else { nothing_agrees };
-        if says_nothing {
-            judged.unknown += 1;
-            continue;
-        }
-        judged.compared += 1;
-        judged.zeros += usize::from(found == 0.0 && expected == 0.0);
-        judged.worst = judged.worst.max(part(distance, uncertainty));
-        judged.rounding = judged.rounding.max(part((f64::from(float) - found).abs(), exact.radius));
-        if distance > uncertainty {
-            judged.wrong.push(Element { index, found, expected, uncertainty, float });
-        }
-    }
-    judged
-}
-
 fn lost(memory: &DeviceMemory) -> Vec<String> {
     let all = memory.losses().into_iter();
     all.map(|lost| format!("{} at {}", because(lost.loss), lost.place)).collect()
@@ -371,24 +306,6 @@ fn because(loss: Loss) -> &'static str {
              a power of two from 65536 on says fixed point by itself)"
         }
     }
-}
-
-/// All arrays after the launches of a program, forward and backward. Where there are backward launches, theirs alone
-/// are counted.
-pub(super) fn ran(
-    manifest: &Manifest,
-    program: &Program,
-    case: &Case,
-    schedule: &Schedule,
-) -> Result<Arrays, Stopped> {
-    let mut arrays = Arrays::new(manifest, program, case)?;
-    let run = (Shadowing::Values, schedule);
-    arrays.launch((program, case), &manifest.forward, run)?;
-    if !manifest.backward.is_empty() {
-        arrays.count();
-        arrays.launch((program, case), &manifest.backward, run)?;
-    }
-    Ok(arrays)
 }
 
 /// An array that launches leave: its name, type and shape.

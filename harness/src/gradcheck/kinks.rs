@@ -6,7 +6,7 @@
 //! outputs as they were, but for a few that have no value there: `x == 0 ? 1 : sin(x) / x` has a branch of its own
 //! because the other one is 0/0, and nobody knows its derivative.
 
-use splatcheck_emulator::{DeviceMemory, Gradient, Reversed, Schedule, Tie};
+use splatcheck_emulator::{DeviceMemory, Gradient, Reversed, Schedule, Shadowing, Site, Which};
 
 use super::forward::{Pair, swept};
 use super::launch::Arrays;
@@ -35,11 +35,9 @@ pub(super) fn either_way(
     schedule: &Schedule,
     (arrays, taken): (&Arrays, &Expected),
 ) -> Option<Expected> {
-    let ties: Vec<Tie> = arrays.memory.ties().collect();
-    let alone = if (2..=ALONE).contains(&ties.len()) { &*ties } else { &[] };
-    let all = (!ties.is_empty()).then_some(Reversed::All);
+    let ties: Vec<Site> = arrays.memory.ties().collect();
     let mut either: Option<Expected> = None;
-    for reversed in all.into_iter().chain(alone.iter().copied().map(Reversed::At)) {
+    for reversed in together_and_alone(&ties).map(Reversed::Ties) {
         let Ok((other, gradient)) = swept(pair, DeviceMemory::new(), schedule, Some(reversed))
         else {
             continue;
@@ -50,6 +48,43 @@ pub(super) fn either_way(
         }
     }
     either
+}
+
+/// All comparisons at once, and each alone where they are a few.
+pub(super) fn together_and_alone(sites: &[Site]) -> impl Iterator<Item = Which> {
+    let alone = if (2..=ALONE).contains(&sites.len()) { sites } else { &[] };
+    let all = (!sites.is_empty()).then_some(Which::All);
+    all.into_iter().chain(alone.iter().copied().map(Which::At))
+}
+
+/// Of each returned gradient which elements, or what they must be, are others where comparisons that rounding leaves
+/// open are decided the other way; `None` where that is not known. `arrays` are those after the backward pass.
+///
+/// An element that is off and stays as it is has no such comparison to excuse it.
+pub(super) fn changed_by_open(
+    pair: Pair<'_>,
+    schedule: &Schedule,
+    (arrays, taken): (&Arrays, &Expected),
+) -> Option<Vec<Vec<bool>>> {
+    let (manifest, program, case) = pair;
+    let found = |arrays: &Arrays, name: &str| arrays.memory.exact(arrays.buffers[name]);
+    let mut changed: Vec<Vec<bool>> = taken.iter().map(|all| vec![false; all.len()]).collect();
+    for reversed in together_and_alone(&arrays.memory.open_comparisons()?).map(Reversed::Open) {
+        let (mut other, gradient) =
+            swept(pair, DeviceMemory::new(), schedule, Some(reversed)).ok()?;
+        let run = (Shadowing::Values, schedule);
+        other.launch((program, case), &manifest.backward, run).ok()?;
+        let expected = expected(pair, &other, &gradient);
+        for (at, (_, name)) in manifest.returned().enumerate() {
+            let [before, after] = [arrays, &other].map(|arrays| found(arrays, name));
+            for (element, changed) in changed[at].iter_mut().enumerate() {
+                let is_same = before[element].value == after[element].value
+                    && taken[at][element].0 == expected[at][element].0;
+                *changed |= !is_same;
+            }
+        }
+    }
+    Some(changed)
 }
 
 /// Whether some elements of the outputs have no value in the second of two forward passes, the fewer of all; `None`

@@ -11,7 +11,7 @@ use super::journal::{Decided, Journal, Lost, Place};
 use super::number::{Shadow, UNRECORDED, Word, depends};
 use super::sweep::Adjoints;
 use super::tape::Makers;
-use super::ties::{Reversed, Tie};
+use super::ties::{Reversed, Site};
 
 /// How floats are followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -188,19 +188,26 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// From the next launch on these ties are decided the other way. Forgotten by [`follow`](Self::follow).
+    /// From the next launch on these decisions are taken the other way. Forgotten by [`follow`](Self::follow).
     ///
     /// # Errors
-    /// There is no tape.
-    pub fn reverse_ties(&mut self, ties: Reversed) -> Result<(), ShadowError> {
-        let journal = self.journal.as_deref_mut().filter(|journal| journal.tape.is_some());
-        journal.ok_or(ShadowError::NoTape)?.reversed = Some(ties);
+    /// Nothing is followed.
+    pub fn reverse(&mut self, decisions: Reversed) -> Result<(), ShadowError> {
+        self.journal.as_deref_mut().ok_or(ShadowError::NoTape)?.reversed = Some(decisions);
         Ok(())
     }
 
     /// The comparisons at which equal numbers met, in the order of the instructions.
-    pub fn ties(&self) -> impl Iterator<Item = Tie> {
+    pub fn ties(&self) -> impl Iterator<Item = Site> {
         self.journal.iter().flat_map(|journal| journal.ties.iter().copied())
+    }
+
+    /// The comparisons that rounding left open, in the order of the instructions; `None` where other decisions were,
+    /// which [`reverse`](Self::reverse) does not reach.
+    #[must_use]
+    pub fn open_comparisons(&self) -> Option<Vec<Site>> {
+        let Some(journal) = self.journal.as_deref() else { return Some(Vec::new()) };
+        (!journal.open_for_good).then(|| journal.open.iter().copied().collect())
     }
 
     /// Says of which type a buffer's floats are; f32 if nobody says it.

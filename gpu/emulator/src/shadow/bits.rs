@@ -15,7 +15,7 @@ use super::super::ir::{IntegerBinary, NarrowFormat};
 use super::super::lanes::{Bits, LANES};
 use super::super::rare::narrow::single;
 use super::journal::{Journal, Loss};
-use super::number::{Count, NO_FLOAT, Shadow, Source, Word, up};
+use super::number::{Count, Known, NO_FLOAT, Shadow, Source, Word, up};
 use super::registers::Gathered;
 use super::table::{Function, error};
 use super::tape::Flags;
@@ -89,6 +89,24 @@ fn reference((word, bits): &Operand) -> Option<Source<u32>> {
     }
 }
 
+/// What an operation that nobody follows makes of numbers in fixed point, such as a product; `None` where there is none
+/// among the operands. What is shifted down or masked is a cell, and an extreme is one of its operands.
+pub(super) fn changed_units(op: Integers, operands: impl Iterator<Item = Word>) -> Option<Shadow> {
+    match op {
+        Integers::And | Integers::ShiftRight | Integers::Extreme => return None,
+        Integers::Add
+        | Integers::Subtract
+        | Integers::Negate
+        | Integers::ShiftLeft
+        | Integers::Other => {}
+    }
+    let units = operands.map(|word| match word {
+        Word::Count(Count { shadow, summed: false, known: Known::ByScale }) => Some(shadow),
+        _ => None,
+    });
+    units.fold(None, Shadow::joined)
+}
+
 /// Where integers of 32 bits wrap around.
 const TURN: f64 = 4_294_967_296.0;
 
@@ -116,6 +134,9 @@ impl Journal {
         // The other one was taken, of which its bits say all.
         if op == Integers::Extreme {
             return Word::None;
+        }
+        if let Some(changed) = changed_units(op, operands.iter().map(|(word, _)| *word)) {
+            return Word::garbled(Some(changed));
         }
         // The upper word of an f64, of which sign and exponent may have been changed by a number that is another's.
         let keeps = |bits: u32| alone || (bits ^ result) & 0xf_ffff == 0;
@@ -145,11 +166,11 @@ impl Journal {
         if counts == 0 {
             return None;
         }
-        let all = operands.iter().map(|(word, bits)| match word {
-            Word::Count(count) => Some(*count),
-            Word::None => {
+        let all = operands.iter().map(|(word, bits)| match *word {
+            Word::Count(count) => Some(count),
+            word if !relevant(&(word, *bits)) => {
                 let shadow = Shadow::exact(f64::from(bits.cast_signed()));
-                Some(Count { shadow, summed: false, unsure: false })
+                Some(Count { shadow, summed: false, known: Known::BySize })
             }
             _ => None,
         });
@@ -214,8 +235,8 @@ impl Journal {
         // A whole number added to one that came from a float makes no sum of it.
         let from_floats = all.iter().filter(|count| count.shadow.r > 0.0).count();
         let summed = from_floats > 1 || all.iter().any(|count| count.summed);
-        let unsure = all.iter().any(|count| count.unsure);
-        Some(Count { shadow: self.turned(Shadow { x, r, c, n }, wrapped), summed, unsure })
+        let known = all.iter().map(|count| count.known).max()?;
+        Some(Count { shadow: self.turned(Shadow { x, r, c, n }, wrapped), summed, known })
     }
 
     /// A number of units that wrapped around, by so much.
@@ -293,10 +314,10 @@ impl Journal {
     pub(super) fn converted(&mut self, word: Word, bits: u32, whole: f64) -> Option<Shadow> {
         match word {
             Word::None | Word::Count(Count { summed: false, .. }) => None,
-            Word::Count(Count { shadow, summed: true, unsure: true }) => {
+            Word::Count(Count { shadow, summed: true, known: Known::Unsure }) => {
                 Some(self.begin_anew(whole, &[Some(shadow)], Loss::Count))
             }
-            Word::Count(Count { shadow, summed: true, unsure: false }) => {
+            Word::Count(Count { shadow, summed: true, known: Known::BySize | Known::ByScale }) => {
                 let turns = ((shadow.x - whole) / TURN).round();
                 Some(self.turned(shadow, turns * TURN))
             }
@@ -332,6 +353,8 @@ fn makes_constant(op: Integers, operands: &[Operand]) -> bool {
     let (mantissas, above) = if narrow { (0x7fff_7fff, 31) } else { (MANTISSA, 23) };
     match op {
         Integers::And => [first, second].iter().any(|o| !relevant(o) && o.1 & mantissas == 0),
+        // A number of units is no mantissa.
+        Integers::ShiftLeft if matches!(first.0, Word::Count(_)) => false,
         Integers::ShiftLeft | Integers::ShiftRight => second.1 >= above,
         Integers::Add
         | Integers::Subtract

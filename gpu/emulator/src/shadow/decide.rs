@@ -13,12 +13,12 @@ use super::fixed_point::Whole;
 use super::floats::read;
 use super::journal::{Decided, Journal, Loss};
 use super::marker::Marker;
-use super::number::{Count, Shadow, Word, depends, up};
+use super::number::{Count, Known, Shadow, Word, depends, up};
 use super::registers::{Beside, Lanes};
 use super::table::Function;
 use super::table::accuracy::NORMAL;
 use super::tape::Flags;
-use super::ties::{Reversed, Tie};
+use super::ties::{Reversed, Site};
 
 /// From so many units on, a float that becomes a whole number is a fixed-point number and no decision.
 const FIXED_POINT: f64 = 256.0;
@@ -57,6 +57,7 @@ impl Journal {
         let tied = Bits(ties).filter(of_inputs).fold(0, |lanes, lane| lanes | 1 << lane);
         self.room = Some(room);
         beside.open |= open;
+        self.undecided |= open;
         self.decide(counted(active, open, ties));
         tied
     }
@@ -89,36 +90,42 @@ impl Journal {
             | Compared::Unsigned64
             | Compared::Signed64 => {}
         }
-        if tied != 0 {
-            self.tie(setp, tied);
+        if tied | self.undecided != 0 {
+            self.compared_so(setp, tied);
         }
     }
 
-    /// Keeps that these lanes compared equal numbers.
+    /// Keeps which lanes compared equal numbers, and which such that rounding leaves open.
     #[cold]
     #[inline(never)]
-    pub(super) fn tie(&mut self, setp: &Setp, lanes: u32) {
+    fn compared_so(&mut self, setp: &Setp, tied: u32) {
         // With another predicate in it the result does not say which way the comparison went.
         if !setp.comparison.is_of_values() || setp.combine.is_some() {
             return;
         }
-        let tie = Tie(self.place());
-        self.ties.insert(tie);
-        let reversed = match self.reversed {
-            None => false,
-            Some(Reversed::All) => true,
-            Some(Reversed::At(only)) => only == tie,
+        let site = Site(self.place());
+        let open = std::mem::take(&mut self.undecided);
+        if tied != 0 {
+            self.ties.insert(site);
+        }
+        if open != 0 {
+            self.open.insert(site);
+        }
+        self.turned = match self.reversed {
+            Some(Reversed::Ties(which)) if which.includes(site) => tied,
+            Some(Reversed::Open(which)) if which.includes(site) => open,
+            Some(Reversed::Ties(_) | Reversed::Open(_)) | None => 0,
         };
-        self.tied = if reversed { lanes } else { 0 };
     }
 
-    /// After an instruction: takes the other way where a tie is reversed.
+    /// After an instruction: takes the other way where its decision is reversed.
     #[inline(always)]
     pub(super) fn reverse(&mut self, r: &mut Registers, op: &Arithmetic) {
-        if self.tied == 0 {
+        if self.turned | self.undecided == 0 {
             return;
         }
-        let lanes = std::mem::take(&mut self.tied);
+        self.open_for_good |= std::mem::take(&mut self.undecided) != 0;
+        let lanes = std::mem::take(&mut self.turned);
         let Arithmetic::Setp(Setp { d, q, .. }) = *op else { return };
         for slot in [d, q].into_iter().filter(|&slot| slot != SINK) {
             r.predicates[usize::from(slot)] ^= lanes;
@@ -135,6 +142,7 @@ impl Journal {
     ) -> bool {
         let (open, tie) = overlap(&a, &b);
         beside.open |= u32::from(open) << lane;
+        self.undecided |= u32::from(open) << lane;
         self.decide(Decided { all: 1, open: u64::from(open), ties: u64::from(tie) });
         tie && (depends(a.n) || depends(b.n))
     }
@@ -234,6 +242,7 @@ impl Journal {
         // The end of an interval, which a number on it belongs to.
         let tie = open && a.x.fract() == 0.0;
         let open = open && !tie;
+        self.undecided |= u32::from(open) << lane;
         if rounding != Rounding::Nearest {
             beside.open |= u32::from(open) << lane;
         }
@@ -252,6 +261,10 @@ impl Journal {
         if self.is_cell(&a) {
             self.round(beside, lane, &a, rounding);
             return None;
+        }
+        if matches!(self.whole_number(), Whole::BySize | Whole::UnsureBySize) {
+            // It may be the number of a cell all the same.
+            self.round(beside, lane, &a, rounding);
         }
         self.units(a, rounding, result)
     }
@@ -282,11 +295,15 @@ impl Journal {
         let within = (a.x - result).abs() <= f64::from(r);
         if !within {
             let shadow = self.begin_anew(result, &[Some(a)], Loss::Range);
-            return Some(Count { shadow, summed: false, unsure: false });
+            return Some(Count { shadow, summed: false, known: Known::BySize });
         }
         let plain = !depends(a.n) && a.r == 0.0 && a.c == 0.0 && a.x == result;
-        let unsure = matches!(self.whole_number(), Whole::Unsure | Whole::UnsureBySize);
-        (!plain).then_some(Count { shadow: Shadow { r, ..a }, summed: false, unsure })
+        let known = match self.whole_number() {
+            Whole::Units | Whole::Halved => Known::ByScale,
+            Whole::Cell | Whole::BySize => Known::BySize,
+            Whole::Unsure | Whole::UnsureBySize => Known::Unsure,
+        };
+        (!plain).then_some(Count { shadow: Shadow { r, ..a }, summed: false, known })
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::lanes::Bits;
 use super::super::registers::Registers;
 use super::conventions::{Departure, choice, result, rounded};
 use super::journal::Journal;
-use super::number::{Count, Shadow, UNRECORDED, Wide, Word, depends};
+use super::number::{Count, Known, Shadow, UNRECORDED, Wide, Word, depends};
 use super::registers::Beside;
 use super::table::Function;
 use super::tape::Flags;
@@ -104,8 +104,8 @@ impl Journal {
             let x = op.result(r, *lane);
             let parents = [Some(operand), None, None];
             let n = self.node(Function::Identity, parents, (x, 0.0), Flags::default());
-            let count =
-                Count { shadow: Shadow { n, ..Shadow::exact(x) }, summed: true, unsure: false };
+            let shadow = Shadow { n, ..Shadow::exact(x) };
+            let count = Count { shadow, summed: true, known: Known::ByScale };
             match op.b64 {
                 true => beside.set_wide(op.d, *lane, Wide::Count(count)),
                 false => beside.set_word(op.d, *lane, Word::Count(count)),

@@ -9,6 +9,7 @@ use super::super::ir::Kernel;
 use super::super::lanes::LANES;
 use super::conventions::{Conventions, Departure};
 use super::fixed_point::Whole;
+use super::magic::rounds;
 use super::number::{ANYTHING, Shadow, UNRECORDED, depends};
 use super::plan::Plan;
 use super::registers::Lanes;
@@ -16,7 +17,7 @@ use super::rounding::rounding;
 use super::study::Study;
 use super::table::Function;
 use super::tape::{Flags, PLACES, Rule, Tape, What};
-use super::ties::{Reversed, Tie};
+use super::ties::{Reversed, Site};
 
 /// Where an instruction stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,12 +102,6 @@ impl Default for Room {
     }
 }
 
-/// Whether a literal is far above what it is added to, to round it to a whole number: such as 1.5 * 2^23, whose last
-/// place is a half, 1 or 2.
-pub(super) fn rounds(x: f64) -> bool {
-    x.fract() == 0.0 && (4_194_304.0..33_554_432.0).contains(&x.abs())
-}
-
 /// Everything that is kept.
 #[derive(Debug)]
 pub(crate) struct Journal {
@@ -139,10 +134,16 @@ pub(crate) struct Journal {
     pub(super) room: Option<Box<Room>>,
     pub(super) arch: Arch,
     /// Comparisons at which equal numbers met.
-    pub(super) ties: BTreeSet<Tie>,
+    pub(super) ties: BTreeSet<Site>,
+    /// Comparisons that rounding left open, and whether anything else was that nobody can reverse, as which cell a
+    /// number lies in.
+    pub(super) open: BTreeSet<Site>,
+    pub(super) open_for_good: bool,
     /// Which of them are decided the other way, and at the instruction being executed by which lanes.
     pub(super) reversed: Option<Reversed>,
-    pub(super) tied: u32,
+    pub(super) turned: u32,
+    /// The lanes that the instruction being executed leaves open.
+    pub(super) undecided: u32,
     conventions: Conventions,
     /// What the instructions of the kernel that runs do with the derivative; none where there are no conventions.
     pub(super) departures: Vec<Option<Departure>>,
@@ -171,8 +172,11 @@ impl Journal {
             room: None,
             arch: Arch::new(),
             ties: BTreeSet::new(),
+            open: BTreeSet::new(),
+            open_for_good: false,
             reversed: None,
-            tied: 0,
+            turned: 0,
+            undecided: 0,
             conventions: Conventions::default(),
             departures: Vec::new(),
         }

@@ -142,8 +142,18 @@ pub(crate) struct Count {
     /// Whether it is a sum: then it was rounded to be added up, and means what was rounded. What goes
     /// back to a float as it came is a floor, and means the whole number.
     pub(crate) summed: bool,
-    /// Whether a sum of it may be a count as well.
-    pub(crate) unsure: bool,
+    pub(crate) known: Known,
+}
+
+/// How it is known that a whole number is one of units; of several the last that holds of one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Known {
+    /// By its size: it may be a cell's number.
+    BySize,
+    /// By its scale, or by the manifest: it is in fixed point, and each is as good as what it was rounded from.
+    ByScale,
+    /// Not: a sum of it may be a count as well.
+    Unsure,
 }
 
 impl Count {
@@ -299,9 +309,10 @@ mod tests {
     fn halves_of_64_bits_find_one_another() {
         let shadow = Shadow { x: 0.1, r: 0.0, c: 1e-9, n: 7 };
         let bits = 0.1_f64.to_bits();
-        for wide in
-            [Wide::Double(shadow), Wide::Count(Count { shadow, summed: true, unsure: false })]
-        {
+        for wide in [
+            Wide::Double(shadow),
+            Wide::Count(Count { shadow, summed: true, known: Known::ByScale }),
+        ] {
             let [low, high] = wide.words(bits);
             assert_eq!(Wide::of([low, high], bits), wide, "as they were");
             assert_ne!(Wide::of([high, low], bits), wide, "the wrong way round");

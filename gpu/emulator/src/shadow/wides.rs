@@ -1,10 +1,10 @@
 //! What is beside registers of 64 bits: f64, numbers of units, and pairs of words.
 
 use super::super::ir::{B64Unary, IntegerBinary};
-use super::bits::Integers;
+use super::bits::{Integers, changed_units};
 use super::floats::{Number, number};
 use super::journal::{Journal, Loss};
-use super::number::{Count, Part, Shadow, Source, UNIT, Whole, Wide, Word, up};
+use super::number::{Count, Known, Part, Shadow, Source, UNIT, Whole, Wide, Word, up};
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::tape::Flags;
@@ -55,6 +55,13 @@ impl Journal {
         if op == Integers::Extreme {
             return Wide::None;
         }
+        let counts = operands.iter().map(|(wide, _)| match wide {
+            Wide::Count(count) => Word::Count(*count),
+            Wide::None | Wide::Double(_) | Wide::Refers(_) | Wide::Words(_) => Word::None,
+        });
+        if let Some(changed) = changed_units(op, counts) {
+            return Wide::of([Word::garbled(Some(changed)); 2], result);
+        }
         match first {
             // The exponent or sign of an f64 was changed, or its bits altogether.
             Some((Wide::Refers(source), _)) if alone => return Wide::Refers(*source),
@@ -100,6 +107,11 @@ impl Journal {
         if amount == 0 {
             return wide;
         }
+        if let Wide::Count(count) = wide
+            && let Some(changed) = changed_units(Integers::of(op), [Word::Count(count)].into_iter())
+        {
+            return Wide::of([Word::garbled(Some(changed)); 2], result);
+        }
         let [low, high] = wide.words(bits);
         if amount == 32 {
             let words =
@@ -119,12 +131,15 @@ impl Journal {
 
     /// The same of a word.
     pub(super) fn scrambled_word(&mut self, from: &[Word], result: u32) -> Word {
-        let each = from.iter().map(|word| match word {
-            Word::Count(Count { summed: false, .. }) => None,
-            Word::Part(Part { of: Whole::Count(Count { summed: false, .. }), .. }) => None,
-            Word::Float(shadow) if shadow.is_plain() => None,
-            word => word.source(),
-        });
+        let each =
+            from.iter().map(|word| match word {
+                Word::Count(Count { summed: false, known, .. })
+                | Word::Part(Part {
+                    of: Whole::Count(Count { summed: false, known, .. }), ..
+                }) if *known != Known::ByScale => None,
+                Word::Float(shadow) if shadow.is_plain() => None,
+                word => word.source(),
+            });
         if result == 0 { Word::None } else { Word::garbled(each.fold(None, Shadow::joined)) }
     }
 
@@ -217,7 +232,7 @@ fn as_count((wide, bits): &Operand) -> Option<Count> {
         Wide::Count(count) => Some(*count),
         Wide::None => {
             let shadow = Shadow::exact(bits.cast_signed() as f64);
-            Some(Count { shadow, summed: false, unsure: false })
+            Some(Count { shadow, summed: false, known: Known::BySize })
         }
         Wide::Double(_) | Wide::Refers(_) | Wide::Words(_) => None,
     }

@@ -30,6 +30,7 @@ impl Fault {
             Self::Engine(EngineError::NotDeterministic(_)) => "other bits".to_owned(),
             Self::Engine(EngineError::Refused(_)) => "refused answer".to_owned(),
             Self::Engine(EngineError::Ended(_)) => "ended".to_owned(),
+            Self::Engine(error) if error.is_of_the_machine() => "no result: the machine".to_owned(),
             // What happened, and not only that nothing came of it: a race is not an endless loop.
             Self::Engine(EngineError::Device(text)) => match observer_of(text) {
                 Some(observer) => format!("no result: {observer}"),

@@ -110,6 +110,8 @@ pub struct Subject {
     channels: Option<u32>,
     /// Which cases the kernel is for.
     wanted: For,
+    /// The generators that were named and whose files are not on this machine: others take their turns.
+    not_drawn: Vec<String>,
     /// The case or the folder of cases that was read.
     read: Option<PathBuf>,
 }
@@ -173,10 +175,15 @@ impl SubjectArgs {
         let named = names.into_iter().map(|name| find_generator(workload.as_ref(), name));
         let named = named.collect::<Result<Vec<_>, _>>()?;
         let draws = planned(workload, self.seed, &named)?;
-        let channels = self.channels;
+        let named = if self.generator.is_empty() { Vec::new() } else { draws.not_drawn() };
+        let not_drawn = named.into_iter().map(|generator| {
+            let needs = generator.needs.join(", ");
+            format!("NOT EXERCISED: generator {}: there is no {needs}", generator.name)
+        });
+        let not_drawn = not_drawn.collect();
+        let (drawn, channels) = (u64::from(drawn), self.channels);
         let read = self.case.or(self.corpus);
-        let subject =
-            Subject { filed, unread, drawn: u64::from(drawn), draws, channels, wanted, read };
+        let subject = Subject { filed, unread, drawn, draws, channels, wanted, not_drawn, read };
         if subject.iter().next().is_some() {
             return Ok(subject);
         }
@@ -225,7 +232,8 @@ impl Subject {
         let draws = planned(workload, 0, &[])?;
         let wanted = For::default();
         let (filed, unread) = (Vec::new(), Unread::default());
-        Ok(Self { filed, unread, drawn: 0, draws, channels: None, wanted, read: None })
+        let not_drawn = Vec::new();
+        Ok(Self { filed, unread, drawn: 0, draws, channels: None, wanted, not_drawn, read: None })
     }
 
     /// Every case: those in files, then those that are drawn. What a generator's case is made from may
@@ -260,7 +268,13 @@ impl Subject {
 
     /// What is not judged, in lines of the report.
     pub(in crate::cli) fn not_judged(&self) -> impl Iterator<Item = String> {
-        self.left_out().into_iter().chain(self.unread.lines())
+        let not_drawn = self.not_drawn.iter().cloned();
+        self.left_out().into_iter().chain(not_drawn).chain(self.unread.lines())
+    }
+
+    /// The generators that were named and could not be drawn from, a sentence each.
+    pub(in crate::cli) fn not_drawn(&self) -> Vec<String> {
+        self.not_drawn.clone()
     }
 
     /// Why a run of its cases is no pass, whatever they come to.

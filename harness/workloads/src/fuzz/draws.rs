@@ -68,6 +68,15 @@ impl Draws {
     /// Of so many cases one fits, if any does: no generator has more kinds in a row that do not.
     const TRIES: u64 = 64;
 
+    /// The generators whose files are not on this machine.
+    #[must_use]
+    pub fn not_drawn(&self) -> Vec<&'static Generator> {
+        match self {
+            Self::Random(..) => Vec::new(),
+            Self::Generators(plan) => plan.not_drawn(),
+        }
+    }
+
     /// The case of that number, which can be made simpler; `None` as for [`Self::case`].
     #[must_use]
     pub fn tree(&self, index: u64) -> Option<CaseTree> {

@@ -5,7 +5,7 @@ use super::super::super::lanes::Bits;
 use super::super::super::registers::Registers;
 use super::super::bits::Integers;
 use super::super::journal::{Journal, Loss};
-use super::super::number::{Count, Part, Shadow, Whole, Wide, Word};
+use super::super::number::{Count, Known, Part, Shadow, Whole, Wide, Word};
 use super::super::rare::narrowed;
 use super::super::registers::Beside;
 use super::super::wides::{halves, unary};
@@ -181,7 +181,7 @@ impl Journal {
     pub(in super::super) fn converted_wide(&mut self, wide: Wide, whole: f64) -> Option<Shadow> {
         match wide {
             Wide::None | Wide::Count(Count { summed: false, .. }) => None,
-            Wide::Count(Count { shadow, unsure: true, .. }) => {
+            Wide::Count(Count { shadow, known: Known::Unsure, .. }) => {
                 Some(self.begin_anew(whole, &[Some(shadow)], Loss::Count))
             }
             Wide::Count(Count { shadow, .. }) => Some(shadow),

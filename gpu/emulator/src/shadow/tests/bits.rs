@@ -306,6 +306,49 @@ fn cells_of_large_grids_are_whole_numbers() {
     check(magic, &numbers(), rest, |_| 450.0, 1e-9);
 }
 
+/// A literal of the size of those that round is a number, as the earth's radius in metres is.
+#[test]
+fn a_large_literal_rounds_nothing() {
+    let above = "add.f32 %f3, %f1, 0f4AC2A532;\nmul.f32 %f2, %f3, 0f3A800000;";
+    check(above, &numbers(), |x| (x + 6_378_137.0) / 1024.0, |_| 1.0 / 1024.0, SHARP);
+    let linear = "fma.rn.f32 %f3, %f1, 0f41200000, 0f4B189680;\nmul.f32 %f2, %f3, 0f3A800000;";
+    check(linear, &numbers(), |x| (10.0 * x + 1e7) / 1024.0, |_| 10.0 / 1024.0, SHARP);
+}
+
+/// What a kernel makes of a number in fixed point that no rule follows is lost aloud. Shifted down it is a cell's.
+#[test]
+fn a_product_in_fixed_point_is_lost_aloud() {
+    let units = "mul.f32 %f3, %f1, 0f47800000;\ncvt.rni.s32.f32 %r2, %f3;";
+    let wide = "cvt.s64.s32 %d5, %r2;\nshl.b64 %d6, %d5, 1;\ncvt.rn.f32.s64 %f2, %d6;";
+    for (rest, is_lost) in [
+        ("mul.lo.s32 %r3, %r2, 3;\ncvt.rn.f32.s32 %f2, %r3;", true),
+        ("shl.b32 %r3, %r2, 1;\ncvt.rn.f32.s32 %f2, %r3;", true),
+        ("mad.lo.s32 %r3, %r2, 5, 7;\ncvt.rn.f32.s32 %f2, %r3;", true),
+        (wide, true),
+        ("add.s32 %r3, %r2, %r2;\ncvt.rn.f32.s32 %f2, %r3;", false),
+        ("shr.s32 %r3, %r2, 16;\ncvt.rn.f32.s32 %f2, %r3;", false),
+    ] {
+        for schedule in schedules() {
+            let outcome = execute(&elementwise(&format!("{units}\n{rest}")), &numbers(), &schedule);
+            assert_eq!(!outcome.memory.losses().is_empty(), is_lost, "{rest}");
+        }
+    }
+}
+
+/// A cell of a large grid is a decision, however large its number: rounding may leave it open.
+#[test]
+fn a_large_cell_may_be_open() {
+    let body = "mul.f32 %f3, %f1, 0f447A0000;\ncvt.rzi.s32.f32 %r2, %f3;\ncvt.rn.f32.s32 %f2, %r2;";
+    let mut x = numbers();
+    // Times 1000 an f32 is 700, and 0.7f is a little less than 0.7.
+    x[0] = 0.7;
+    for schedule in schedules() {
+        let outcome = execute(&elementwise(body), &x, &schedule);
+        let open: u64 = outcome.memory.decisions().iter().map(|(_, decided)| decided.open).sum();
+        assert!(open >= 1, "{:?}", outcome.memory.decisions());
+    }
+}
+
 /// The host has written over a buffer that a kernel had written.
 #[test]
 fn memory_that_was_written_past_begins_anew() {

@@ -1,0 +1,95 @@
+//! An array of exact values beside what they must be.
+
+use splatcheck_emulator::{Exact, FloatType};
+use splatcheck_judge::attribution::Element;
+
+use super::furthest::part;
+use super::judge::Judged;
+
+/// What comparisons that rounding leaves open may have done to an array.
+pub(super) struct Open<'o> {
+    /// Whether there are any.
+    pub any: bool,
+    /// Whether an element may be another if they are decided the other way. Asked only of one that is off.
+    pub reaches: &'o dyn Fn(usize) -> bool,
+}
+
+impl Open<'_> {
+    /// That there are none.
+    pub(super) const NONE: Self = Self { any: false, reaches: &|_| false };
+}
+
+/// Compares the exact values of an array with what they must be. `must_be_finite`: whether an element that is infinite
+/// or no number is wrong where it must be a finite one; an overflow on the way may have no better result.
+pub(super) fn compared(
+    name: &str,
+    of: &str,
+    (floats, must_be_finite): (&[f32], &dyn Fn(usize) -> bool),
+    exact: &[Exact],
+    expected: impl Iterator<Item = (f64, f64)>,
+    open: &Open<'_>,
+) -> Judged {
+    let mut judged = Judged { name: name.to_owned(), of: of.to_owned(), ..Judged::default() };
+    let expected: Vec<_> = expected.collect();
+    let largest = expected.iter().map(|(value, _)| value.abs()).filter(|size| size.is_finite());
+    // Half a unit in the last place of the largest: what an f32 of this array's size may be off.
+    let unit = largest.fold(0.0, f64::max) * f64::from(f32::EPSILON) / 2.0;
+    for ((index, exact), (expected, doubt)) in exact.iter().enumerate().zip(expected) {
+        let (uncertainty, float) = (exact.uncertainty + doubt, floats[index]);
+        let known = expected.abs() + doubt < f64::from(f32::MAX);
+        if known && !float.is_finite() && must_be_finite(index) {
+            let found = f64::from(float);
+            judged.compared += 1;
+            judged.worst = f64::INFINITY;
+            judged.wrong.push(Element { index, found, expected, uncertainty: doubt, float });
+            continue;
+        }
+        if !uncertainty.is_finite() || !expected.is_finite() || !exact.value.is_finite() {
+            judged.unknown += 1;
+            continue;
+        }
+        let found = exact.value;
+        // A formula that is off by less than an f32 of the derivative is rounded is as right as any: a series in place
+        // of a function, cut where f32 ends. Where its terms cancel, it is off by what rounding may take them, as long
+        // as that is no more than an f32 of the array's size is rounded by.
+        let half_unit = f64::from(f32::EPSILON) / 2.0 * expected.abs();
+        let rounded = half_unit.max(exact.radius.min(unit));
+        let distance = (found - expected).abs();
+        let allowed = uncertainty + rounded;
+        // Where an element has this room, and zero in its place would have it too, nothing says that it is right.
+        let is_lost = distance > uncertainty && distance <= allowed && expected.abs() <= allowed;
+        let distance = if distance <= allowed { distance.min(uncertainty) } else { distance };
+        // A lane that an open comparison sent past an addition says nothing of what it left out. It is taken for
+        // no more than what rounding may do to the sum; where nothing was added at all, that is not known.
+        let within = distance <= uncertainty + exact.radius || exact.radius == 0.0;
+        // Where a derivative is uncertain as a whole, and by more than rounding explains, nothing at all would agree
+        // with it.
+        let is_coarse = open.any || uncertainty > exact.radius.max(unit);
+        let nothing_agrees = uncertainty > 0.0 && expected.abs() <= uncertainty && is_coarse;
+        let says_nothing = if distance > uncertainty {
+            open.any && within && (open.reaches)(index)
+        } else {
+            nothing_agrees || is_lost
+        };
+        if says_nothing {
+            judged.unknown += 1;
+            continue;
+        }
+        judged.compared += 1;
+        judged.zeros += usize::from(found == 0.0 && expected == 0.0);
+        judged.worst = judged.worst.max(part(distance, uncertainty));
+        judged.rounding = judged.rounding.max(part((f64::from(float) - found).abs(), exact.radius));
+        if distance > uncertainty {
+            judged.wrong.push(Element { index, found, expected, uncertainty, float });
+        }
+    }
+    judged
+}
+
+/// Whether partial sums of a type may overflow though the sum does not.
+pub(super) fn overflows(float: FloatType) -> bool {
+    match float {
+        FloatType::F16 => true,
+        FloatType::F32 | FloatType::Bf16 => false,
+    }
+}
