@@ -17,10 +17,13 @@ use super::super::rare::narrow::single;
 use super::journal::{Journal, Loss};
 use super::number::{Count, Known, NO_FLOAT, Shadow, Source, Word, up};
 use super::registers::Gathered;
+use super::table::accuracy::Accuracy;
 use super::table::{Function, error};
 use super::tape::Flags;
 
 const MANTISSA: u32 = 0x7f_ffff;
+
+const SIGN: u32 = 1 << 31;
 
 /// What an integer operation does, as far as floats in it are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +125,9 @@ impl Journal {
         if makes_constant(op, operands) {
             return Word::None;
         }
+        if let Some(magnitude) = self.magnitude(op, operands, result) {
+            return magnitude;
+        }
         if let Some(halves) = halves(op, operands, result) {
             return halves;
         }
@@ -158,6 +164,29 @@ impl Journal {
         let as_it_was =
             |source: &&Source<u32>| source.shadow.n == joined.n && source.bits != NO_FLOAT;
         sources.iter().find(as_it_was).map_or(Word::garbled(Some(joined)), |one| Word::Refers(*one))
+    }
+
+    /// What a mask of all bits but the sign leaves of numbers of 16 bits, and of an f32 that may be on either side of 0:
+    /// an absolute value.
+    fn magnitude(&mut self, op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
+        let (Integers::And, [a, b]) = (op, operands) else { return None };
+        let ((word, _), (_, mask)) = if relevant(a) { (a, b) } else { (b, a) };
+        let near = |shadow: &Shadow| shadow.x.abs() <= f64::from(shadow.r);
+        let kind = (Function::Absolute, Accuracy::EXACT);
+        match *word {
+            Word::Float(shadow) if *mask == !SIGN && near(&shadow) => {
+                let result = f64::from(f32::from_bits(result));
+                self.scalar(kind, &[shadow], false, result).map(Word::Float)
+            }
+            // Bits of 16 are a number only together with a format: it is what is beside them.
+            Word::Narrow(shadow) if *mask == 0x7fff => {
+                self.scalar(kind, &[shadow], false, shadow.x.abs()).map(Word::Narrow)
+            }
+            Word::Halves(halves) if *mask == 0x7fff_7fff => Some(Word::of_halves(
+                halves.map(|half| half.and_then(|a| self.scalar(kind, &[a], false, a.x.abs()))),
+            )),
+            _ => None,
+        }
     }
 
     /// Sums, differences and remainders of numbers of units.

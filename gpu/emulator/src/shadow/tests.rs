@@ -7,5 +7,6 @@ mod decisions;
 mod elements;
 mod functions;
 mod gradients;
+mod kinks;
 mod places;
 mod run;

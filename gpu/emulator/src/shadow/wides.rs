@@ -208,8 +208,8 @@ impl Journal {
             return self.restarted(operands, x, result);
         }
         let parents = [0, 1, 2].map(|k| operands.get(k));
-        let edge = function == Function::Absolute && r > 0.0 && x.abs() <= f64::from(r);
-        let n = self.node(function, parents, (x, c), Flags { open, undecided: edge });
+        let undecided = is_at_edge(function, operands, accuracy);
+        let n = self.node(function, parents, (x, c), Flags { open, undecided });
         Some(Shadow { x, r, c, n })
     }
 
@@ -224,6 +224,35 @@ impl Journal {
         let from: Vec<_> = from.iter().copied().map(Some).collect();
         Some(self.begin_anew(result, &from, loss))
     }
+}
+
+/// Whether the operand may be on either side of where the slope changes, as rounded as the result is.
+fn is_at_edge(function: Function, operands: &[Shadow], accuracy: Accuracy) -> bool {
+    let edges: &[f64] = match function {
+        Function::Absolute => &[0.0],
+        Function::Clamped => &[0.0, 1.0],
+        Function::Identity
+        | Function::Negate
+        | Function::Reciprocal
+        | Function::Root
+        | Function::ReciprocalRoot
+        | Function::Exp2
+        | Function::Log2
+        | Function::Sine
+        | Function::Cosine
+        | Function::Sum
+        | Function::Difference
+        | Function::Product
+        | Function::Quotient
+        | Function::Chosen
+        | Function::Fused
+        | Function::Exchanged
+        | Function::Library(_) => &[],
+    };
+    let Some(a) = operands.first().filter(|_| !edges.is_empty()) else { return false };
+    let moved = accuracy.reach(a.x, f64::from(a.r));
+    let reach = moved + accuracy.bound(a.x.abs() + moved);
+    edges.iter().any(|edge| (a.x - edge).abs() <= reach)
 }
 
 /// An operand as a number of units: it is one, or a whole number.
