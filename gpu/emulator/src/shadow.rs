@@ -6,7 +6,7 @@
 //!
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `spare`, `tape`,
 //! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `constants`, `horner`, `literals`, `conventions`, `ties`, `plan`, `study` (of a kernel), `journal` (what
-//! is kept), then what follows instructions: `magic`, `floats`, `bits`, `wides`, `calls`, `decide`, `depart`, `atomics`,
+//! is kept), then what follows instructions: `magic`, `floats`, `bits`, `wides`, `calls`, `decide`, `extremes`, `depart`, `atomics`,
 //! `rare`, `follow`, `access`, `elements` (of buffers), and what callers ask, `ask`.
 
 pub(super) mod access;
@@ -21,6 +21,7 @@ mod decide;
 mod depart;
 mod elements;
 mod endless;
+mod extremes;
 mod fixed_point;
 mod floats;
 pub(super) mod follow;

@@ -477,11 +477,19 @@ fn redux(
     let total = Bits(all).map(|lane| values[lane]).reduce(combine).unwrap_or(0);
     let poison = if poison == 0 { 0 } else { all };
     let beside = followed.as_ref().map(|words| match (op, journal) {
-        (ReduxOp::Add, Some(journal)) => {
+        (_, None) => Word::None,
+        (op, Some(journal)) => {
             journal.at(parts[0].pc);
-            journal.added_up(words, &values, all)
+            match op {
+                ReduxOp::Add => journal.added_up(words, &values, all),
+                ReduxOp::MinS | ReduxOp::MinU | ReduxOp::MaxS | ReduxOp::MaxU => {
+                    journal.least_or_greatest(words, (&values, all), combine)
+                }
+                ReduxOp::And | ReduxOp::Or | ReduxOp::Xor => {
+                    journal.one_of(words, (&values, all), total)
+                }
+            }
         }
-        _ => words.one_of(&values, all, total),
     });
     for part in parts {
         let d = part.operands.d;

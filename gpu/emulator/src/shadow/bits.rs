@@ -70,7 +70,7 @@ impl Integers {
 pub(super) type Operand = (Word, u32);
 
 /// What is beside a word matters only where its bits do not say it.
-fn relevant((word, _): &Operand) -> bool {
+pub(super) fn relevant((word, _): &Operand) -> bool {
     match word {
         Word::None => false,
         Word::Float(shadow) => !shadow.is_plain(),
@@ -119,6 +119,9 @@ impl Journal {
         if !operands.iter().any(relevant) {
             return Word::None;
         }
+        if let (Integers::Extreme, &[a, b]) = (op, operands) {
+            return self.extreme_word([a, b], result);
+        }
         if let Some(counted) = self.counted(op, operands, result) {
             return counted;
         }
@@ -133,13 +136,8 @@ impl Journal {
         }
         let all: Vec<&Operand> = operands.iter().filter(|o| relevant(o)).collect();
         let alone = all.len() == 1;
-        let same = all.iter().find(|o| o.1 == result);
-        if let Some((same, _)) = same.filter(|_| alone || op == Integers::Extreme) {
+        if let Some((same, _)) = all.iter().find(|o| alone && o.1 == result) {
             return *same;
-        }
-        // The other one was taken, of which its bits say all.
-        if op == Integers::Extreme {
-            return Word::None;
         }
         if let Some(changed) = changed_units(op, operands.iter().map(|(word, _)| *word)) {
             return Word::garbled(Some(changed));

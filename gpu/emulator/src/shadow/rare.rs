@@ -281,6 +281,10 @@ impl Lane<'_> {
     fn half_integer(&mut self, op: super::super::ir::IntegerBinary) -> Word {
         let operands = [0, 1].map(|k| self.sources[k].word());
         let result = halves(self.result)[0];
+        if Integers::of(op) == Integers::Extreme {
+            let low = |(word, bits): (Word, u32)| (word, bits & 0xffff);
+            return self.journal.integer(Integers::Extreme, &operands.map(low), result & 0xffff);
+        }
         for (word, bits) in operands {
             if let Word::Narrow(shadow) = word {
                 if (bits ^ result) & 0xffff == 0 {

@@ -124,26 +124,6 @@ impl Gathered {
             Self::Words(all) => all[lane],
         }
     }
-
-    /// The result of a reduction over lanes that is no sum: one lane's word, or nobody's.
-    pub(crate) fn one_of(&self, values: &[u32; LANES], all: u32, total: u32) -> Word {
-        let relevant = |lane: &usize| match self.get(*lane) {
-            Word::None => false,
-            Word::Float(shadow) => !shadow.is_plain(),
-            Word::Narrow(_)
-            | Word::Halves(_)
-            | Word::Refers(_)
-            | Word::Count(_)
-            | Word::Part(_) => true,
-        };
-        match Bits(all).filter(relevant).find(|&lane| values[lane] == total) {
-            Some(lane) => self.get(lane),
-            None => {
-                let sources = Bits(all).filter(relevant).map(|lane| self.get(lane).source());
-                Word::garbled(sources.fold(None, Shadow::joined))
-            }
-        }
-    }
 }
 
 /// A call of a library function that has begun (see [`calls`](super::calls)).

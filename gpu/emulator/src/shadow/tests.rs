@@ -5,6 +5,7 @@ mod bits;
 mod conventions;
 mod decisions;
 mod elements;
+mod extremes;
 mod functions;
 mod gradients;
 mod kinks;

@@ -38,6 +38,9 @@ impl Journal {
         if operands.iter().all(|(wide, _)| *wide == Wide::None) {
             return Wide::None;
         }
+        if let (Integers::Extreme, &[a, b]) = (op, operands) {
+            return self.extreme_wide([a, b], result);
+        }
         let counts: Option<Vec<Count>> = operands.iter().map(as_count).collect();
         if let Some(all) = counts
             && let Some(count) =
@@ -47,13 +50,10 @@ impl Journal {
         }
         let mut others = operands.iter().filter(|(wide, _)| *wide != Wide::None);
         let (first, second) = (others.next(), others.next());
-        let alone = second.is_none() || op == Integers::Extreme;
+        let alone = second.is_none();
         let same = |(wide, bits): &&Operand| *wide != Wide::None && *bits == result;
         if let Some((wide, _)) = operands.iter().find(same).filter(|_| alone) {
             return *wide;
-        }
-        if op == Integers::Extreme {
-            return Wide::None;
         }
         let counts = operands.iter().map(|(wide, _)| match wide {
             Wide::Count(count) => Word::Count(*count),
@@ -256,7 +256,7 @@ fn is_at_edge(function: Function, operands: &[Shadow], accuracy: Accuracy) -> bo
 }
 
 /// An operand as a number of units: it is one, or a whole number.
-fn as_count((wide, bits): &Operand) -> Option<Count> {
+pub(super) fn as_count((wide, bits): &Operand) -> Option<Count> {
     match wide {
         Wide::Count(count) => Some(*count),
         Wide::None => {
@@ -282,7 +282,7 @@ fn op_of_halves(op: Integers) -> Integers {
 }
 
 /// As of words.
-fn power_of_two(source: u64, bits: u64) -> Option<f64> {
+pub(super) fn power_of_two(source: u64, bits: u64) -> Option<f64> {
     let exponent = |bits: u64| i32::from((bits >> 52 & 0x7ff) as u16);
     let (from, to) = (exponent(source), exponent(bits));
     let normal = |exponent: i32| (1..2047).contains(&exponent);
