@@ -6,7 +6,7 @@
 //! has led somewhere is marked: what it contributes from then on is uncertain as a whole. A rounding
 //! to the nearest whole number marks no lane: it reduces a range, and the next whole number would do.
 
-use super::super::ir::{Arithmetic, Compared, FloatBinary, Rounding, SINK, Setp, Slot};
+use super::super::ir::{Arithmetic, Compared, Comparison, FloatBinary, Rounding, SINK, Setp, Slot};
 use super::super::lanes::{Bits, LANES};
 use super::super::registers::Registers;
 use super::fixed_point::Whole;
@@ -90,45 +90,62 @@ impl Journal {
             | Compared::Unsigned64
             | Compared::Signed64 => {}
         }
-        if tied | self.undecided != 0 {
-            self.compared_so(setp, tied);
+        // With another predicate in it the result does not say which way the comparison went.
+        if tied | self.undecided != 0 && setp.comparison.is_of_values() && setp.combine.is_none() {
+            if tied != 0 {
+                self.tie(setp.comparison, [tied, 0]);
+            }
+            self.leave_open();
         }
     }
 
-    /// Keeps which lanes compared equal numbers, and which such that rounding leaves open.
+    /// Keeps that these lanes compared equal numbers. Whether that is decided the other way.
     #[cold]
     #[inline(never)]
-    fn compared_so(&mut self, setp: &Setp, tied: u32) {
-        // With another predicate in it the result does not say which way the comparison went.
-        if !setp.comparison.is_of_values() || setp.combine.is_some() {
+    pub(super) fn tie(&mut self, comparison: Comparison, lanes: [u32; 2]) -> bool {
+        if !comparison.is_of_values() {
+            return false;
+        }
+        let site = Site(self.place());
+        self.ties.insert(site);
+        let reversed =
+            matches!(self.reversed, Some(Reversed::Ties(which)) if which.includes(site));
+        if reversed {
+            self.turned = [self.turned[0] | lanes[0], self.turned[1] | lanes[1]];
+        }
+        reversed
+    }
+
+    /// Keeps that rounding leaves open what the lanes of a comparison decided.
+    #[cold]
+    #[inline(never)]
+    fn leave_open(&mut self) {
+        let lanes = std::mem::take(&mut self.undecided);
+        if lanes == 0 {
             return;
         }
         let site = Site(self.place());
-        let open = std::mem::take(&mut self.undecided);
-        if tied != 0 {
-            self.ties.insert(site);
+        self.open.insert(site);
+        if matches!(self.reversed, Some(Reversed::Open(which)) if which.includes(site)) {
+            self.turned[0] |= lanes;
         }
-        if open != 0 {
-            self.open.insert(site);
-        }
-        self.turned = match self.reversed {
-            Some(Reversed::Ties(which)) if which.includes(site) => tied,
-            Some(Reversed::Open(which)) if which.includes(site) => open,
-            Some(Reversed::Ties(_) | Reversed::Open(_)) | None => 0,
-        };
     }
 
     /// After an instruction: takes the other way where its decision is reversed.
     #[inline(always)]
     pub(super) fn reverse(&mut self, r: &mut Registers, op: &Arithmetic) {
-        if self.turned | self.undecided == 0 {
+        if self.turned == [0; 2] && self.undecided == 0 {
             return;
         }
+        // What is left is of an instruction that is not reversed.
         self.open_for_good |= std::mem::take(&mut self.undecided) != 0;
         let lanes = std::mem::take(&mut self.turned);
+        if let Arithmetic::Rare(rare) = op {
+            self.reverse_rare(r, rare, lanes);
+        }
         let Arithmetic::Setp(Setp { d, q, .. }) = *op else { return };
         for slot in [d, q].into_iter().filter(|&slot| slot != SINK) {
-            r.predicates[usize::from(slot)] ^= lanes;
+            r.predicates[usize::from(slot)] ^= lanes[0];
         }
     }
 

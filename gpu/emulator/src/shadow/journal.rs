@@ -139,9 +139,10 @@ pub(crate) struct Journal {
     /// number lies in.
     pub(super) open: BTreeSet<Site>,
     pub(super) open_for_good: bool,
-    /// Which of them are decided the other way, and at the instruction being executed by which lanes.
+    /// Which of them are decided the other way, and at the instruction being executed by which lanes; of numbers of 16
+    /// bits in the upper halves by the second.
     pub(super) reversed: Option<Reversed>,
-    pub(super) turned: u32,
+    pub(super) turned: [u32; 2],
     /// The lanes that the instruction being executed leaves open.
     pub(super) undecided: u32,
     conventions: Conventions,
@@ -175,7 +176,7 @@ impl Journal {
             open: BTreeSet::new(),
             open_for_good: false,
             reversed: None,
-            turned: 0,
+            turned: [0; 2],
             undecided: 0,
             conventions: Conventions::default(),
             departures: Vec::new(),

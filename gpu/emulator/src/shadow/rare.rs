@@ -2,8 +2,9 @@
 
 mod convert;
 mod narrow;
+mod reversed;
 
-use super::super::ir::{Double, File, Place, Rare, RareOp, Wave};
+use super::super::ir::{Comparison, Double, File, Place, Rare, RareOp, Wave};
 use super::super::lanes::Bits;
 use super::super::registers::Registers;
 use super::bits::Integers;
@@ -14,6 +15,7 @@ use super::registers::Beside;
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::wides::{DOUBLE, halves};
+use reversed::takes_first;
 
 /// What is beside a register of either width, and its bits.
 #[derive(Clone, Copy, Debug)]
@@ -116,24 +118,24 @@ impl Lane<'_> {
             RareOp::Double(op) => self.double_operation(op),
             RareOp::Narrow(narrow) => Left::Word(self.narrow_operation(narrow)),
             RareOp::ConvertPair { format, .. } => Left::Word(self.convert_pair(format)),
-            RareOp::SetNarrow { format, packed, .. } => {
+            RareOp::SetNarrow { comparison, format, packed, .. } => {
                 for half in 0..1 + usize::from(packed) {
-                    let [a, b] = [0, 1].map(|k| self.half(k, half, format));
-                    self.journal.compare_two(self.beside, self.lane, a, b);
+                    let operands = [0, 1].map(|k| self.half(k, half, format));
+                    self.compare(comparison, operands, half);
                 }
                 none
             }
-            RareOp::Set { .. } => {
-                let [a, b] = [0, 1].map(|k| self.float(k));
-                self.journal.compare_two(self.beside, self.lane, a, b);
+            RareOp::Set { comparison, .. } => {
+                let operands = [0, 1].map(|k| self.float(k));
+                self.compare(comparison, operands, 0);
                 none
             }
-            RareOp::SelectBySign { float, .. } => {
-                if float {
-                    let c = self.float(2);
-                    self.journal.compare_two(self.beside, self.lane, c, Shadow::exact(0.0));
-                }
-                self.selected()
+            RareOp::SelectBySign { float, flush } => {
+                let reversed = float && {
+                    let operands = [self.float(2), Shadow::exact(0.0)];
+                    self.compare(Comparison::Ge, operands, 0)
+                };
+                self.selected(takes_first(self.sources[2].word().1, float, flush) != reversed)
             }
             RareOp::CopySign { double } => self.copy_sign(double),
             RareOp::Wave { op, flush } => {
@@ -216,17 +218,20 @@ impl Lane<'_> {
         Left::Wide(self.journal.scrambled(&from, self.result))
     }
 
-    /// `slct`: one of two, by their bits.
-    fn selected(&mut self) -> Left {
+    /// A comparison of two numbers, or of two in these halves of words. Whether it is decided the other way.
+    fn compare(&mut self, comparison: Comparison, [a, b]: [Shadow; 2], half: usize) -> bool {
+        let tied = self.journal.compare_two(self.beside, self.lane, a, b);
+        let mut lanes = [0; 2];
+        lanes[half] = 1 << self.lane;
+        tied && self.journal.tie(comparison, lanes)
+    }
+
+    /// `slct`: one of two.
+    fn selected(&mut self, first: bool) -> Left {
         let [a, b, ..] = self.sources;
-        match (a, b) {
-            (Any::Wide(a, bits), Any::Wide(b, _)) => {
-                Left::Wide(if bits == self.result { a } else { b })
-            }
-            (a, b) => {
-                let ((a, bits), (b, _)) = (a.word(), b.word());
-                Left::Word(if u64::from(bits) == self.result { a } else { b })
-            }
+        match if first { a } else { b } {
+            Any::Wide(wide, _) => Left::Wide(wide),
+            word => Left::Word(word.word().0),
         }
     }
 

@@ -1,0 +1,94 @@
+//! Comparisons of equal numbers that leave no predicate, decided the other way.
+
+use super::super::super::float::operand;
+use super::super::super::ir::{File, NarrowFormat, Place, Rare, RareOp, SINK};
+use super::super::super::lanes::Bits;
+use super::super::super::registers::Registers;
+use super::super::journal::Journal;
+
+/// Whether `slct` takes its first operand, by the bits of the third.
+pub(super) fn takes_first(c: u32, float: bool, flush: bool) -> bool {
+    if float { operand(c, flush) >= 0.0 } else { c.cast_signed() >= 0 }
+}
+
+/// 1 as a number of 16 bits.
+fn one(format: NarrowFormat) -> u32 {
+    match format {
+        NarrowFormat::F16 => 0x3c00,
+        NarrowFormat::Bf16 => 0x3f80,
+    }
+}
+
+impl Journal {
+    /// After a rare operation: takes the other way in these lanes, by halves.
+    pub(in super::super) fn reverse_rare(
+        &self,
+        r: &mut Registers,
+        rare: &Rare,
+        [lanes, upper]: [u32; 2],
+    ) {
+        let Place { file, slot } = rare.d;
+        if slot == SINK {
+            return;
+        }
+        match rare.op {
+            RareOp::SetNarrow { format, .. } => {
+                turn(r, slot, lanes, one(format));
+                turn(r, slot, upper, one(format) << 16);
+            }
+            RareOp::Set { float: true, .. } => turn(r, slot, lanes, 1.0_f32.to_bits()),
+            RareOp::Set { float: false, .. } => turn(r, slot, lanes, u32::MAX),
+            RareOp::SelectBySign { float, flush } => {
+                for lane in Bits(lanes) {
+                    let k = usize::from(takes_first(self.words[2][lane], float, flush));
+                    match file {
+                        File::Word => {
+                            let poisoned = r.words.poison(slot) >> lane & 1 == 1;
+                            r.words.set_lane(slot, lane, self.words[k][lane], poisoned);
+                        }
+                        File::B64 => {
+                            let poisoned = r.b64.poison(slot) >> lane & 1 == 1;
+                            r.b64.set_lane(slot, lane, self.wides[k][lane], poisoned);
+                        }
+                        File::Predicate => {}
+                    }
+                }
+            }
+            // They compare nothing.
+            RareOp::Convert(_)
+            | RareOp::Double(_)
+            | RareOp::Half(_)
+            | RareOp::Narrow(_)
+            | RareOp::ConvertPair { .. }
+            | RareOp::MulWideHalf { .. }
+            | RareOp::Permute(_)
+            | RareOp::Extract(_)
+            | RareOp::Insert64
+            | RareOp::Find64 { .. }
+            | RareOp::Reverse64
+            | RareOp::MaskBits { .. }
+            | RareOp::Widen { .. }
+            | RareOp::FindNth
+            | RareOp::CopySign { .. }
+            | RareOp::DotBytes { .. }
+            | RareOp::DotHalves { .. }
+            | RareOp::Logic3(_)
+            | RareOp::MadHigh { .. }
+            | RareOp::Mul24 { .. }
+            | RareOp::Sad { .. }
+            | RareOp::Pack16
+            | RareOp::IsIn(_)
+            | RareOp::Test { .. }
+            | RareOp::Wave { .. } => {}
+        }
+    }
+}
+
+/// Turns bits of lanes of a word.
+fn turn(r: &mut Registers, slot: u16, lanes: u32, bits: u32) {
+    for lane in Bits(lanes) {
+        let poisoned = r.words.poison(slot) >> lane & 1 == 1;
+        let value = r.words.get(slot)[lane] ^ bits;
+        r.words.set_lane(slot, lane, value, poisoned);
+    }
+}
