@@ -358,7 +358,8 @@ pub(crate) fn update64(
     let words = [cells.get(word, low).0, cells.get(word + 1, high).0];
     let before = Wide::of(words, old);
     let (operand, swap) = (a.operands[0], a.swap);
-    let own = (beside.wide(operand, lane), r.b64.get(operand)[lane]);
+    let leaving = |slot: u16| beside.leaving_wide(lane, beside.wide(slot, lane));
+    let own = (leaving(operand), r.b64.get(operand)[lane]);
     let both = [(before, old), own];
     let after = match a.op {
         AtomicOp::AddFloat => {
@@ -368,8 +369,7 @@ pub(crate) fn update64(
             sum.map_or(Wide::None, Wide::Double)
         }
         AtomicOp::Exchange => own.0,
-        AtomicOp::CompareExchange if old == own.1 => match (beside.wide(swap, lane), before, own.0)
-        {
+        AtomicOp::CompareExchange if old == own.1 => match (leaving(swap), before, own.0) {
             (Wide::Double(swap), Wide::Double(memory), Wide::Double(expected)) => {
                 Wide::Double(journal.ahead(swap, &memory, &expected))
             }

@@ -65,20 +65,30 @@ pub(crate) fn leave(journal: &mut Journal, r: &mut Registers, pc: u32, op: &Op) 
 #[inline(never)]
 fn doubted(journal: &mut Journal, r: &mut Registers, op: &Op, open: u32) {
     let Some(mut beside) = r.beside.take() else { return };
-    for Place { slot, .. } in op.reads().into_iter().filter(|place| place.file == File::Word) {
-        let floats = beside.entry(slot).map_or(0, |entry| entry.floats);
-        for lane in Bits(floats & open) {
-            let shadow = beside.entry_mut(slot).lanes.get(lane);
-            let is_open = |tape: &Tape| tape.is_open(shadow.n);
-            if !depends(shadow.n) || journal.tape.as_ref().is_some_and(is_open) {
-                continue;
-            }
-            let parents = [Some(&shadow), None, None];
-            let flags = Flags { open: true, undecided: false };
-            let n = journal.node(Function::Identity, parents, (shadow.x, shadow.c), flags);
-            beside.entry_mut(slot).set(lane, Word::Float(Shadow { n, ..shadow }));
+    // The words of a number of 64 bits that leave one after the other are still of one number.
+    let mut parts = std::mem::take(&mut beside.parts);
+    for place in op.reads() {
+        for lane in Bits(open) {
+            let in_parts = beside.has_parts(place, lane);
+            beside.replace(place, lane, |shadow| {
+                let is_open = |tape: &Tape| tape.is_open(shadow.n);
+                if !depends(shadow.n) || journal.tape.as_ref().is_some_and(is_open) {
+                    return shadow;
+                }
+                let mut node = || {
+                    let parents = [Some(&shadow), None, None];
+                    let flags = Flags { open: true, undecided: false };
+                    journal.node(Function::Identity, parents, (shadow.x, shadow.c), flags)
+                };
+                let n = match in_parts {
+                    true => *parts.entry((lane, shadow.n)).or_insert_with(node),
+                    false => node(),
+                };
+                Shadow { n, ..shadow }
+            });
         }
     }
+    beside.parts = parts;
     r.beside = Some(beside);
 }
 

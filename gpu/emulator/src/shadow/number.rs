@@ -225,7 +225,39 @@ impl Word {
     }
 }
 
+impl Word {
+    /// The same with every number in it replaced.
+    pub(crate) fn each(self, mut f: impl FnMut(Shadow) -> Shadow) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Float(shadow) => Self::Float(f(shadow)),
+            Self::Narrow(shadow) => Self::Narrow(f(shadow)),
+            Self::Halves(halves) => Self::Halves(halves.map(|half| half.map(&mut f))),
+            Self::Refers(source) => Self::Refers(Source { shadow: f(source.shadow), ..source }),
+            Self::Count(count) => Self::Count(Count { shadow: f(count.shadow), ..count }),
+            Self::Part(part) => {
+                let of = match part.of {
+                    Whole::Double(shadow) => Whole::Double(f(shadow)),
+                    Whole::Count(count) => Whole::Count(Count { shadow: f(count.shadow), ..count }),
+                };
+                Self::Part(Part { of, ..part })
+            }
+        }
+    }
+}
+
 impl Wide {
+    /// The same with every number in it replaced.
+    pub(crate) fn each(self, mut f: impl FnMut(Shadow) -> Shadow) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Double(shadow) => Self::Double(f(shadow)),
+            Self::Refers(source) => Self::Refers(Source { shadow: f(source.shadow), ..source }),
+            Self::Count(count) => Self::Count(Count { shadow: f(count.shadow), ..count }),
+            Self::Words(words) => Self::Words(words.map(|word| word.each(&mut f))),
+        }
+    }
+
     /// The float that is in it, whatever became of it.
     pub(crate) fn source(&self) -> Option<Shadow> {
         match self {

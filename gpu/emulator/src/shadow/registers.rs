@@ -1,6 +1,8 @@
 //! Shadows of a warp's registers: arrays over its lanes, for the slots that ever held a float.
 
-use super::super::ir::{SINK, Slot};
+use std::collections::HashMap;
+
+use super::super::ir::{File, Place, SINK, Slot};
 use super::super::lanes::{Bits, LANES};
 use super::number::{Shadow, UNRECORDED, Wide, Word};
 
@@ -146,6 +148,8 @@ pub(crate) struct Beside {
     pub(super) open: u32,
     /// Calls of library functions that have begun, by lane.
     pub(super) calls: Vec<Vec<Call>>,
+    /// The nodes that words of 64 bits were given by which they left open lanes: by lane and the number's own node.
+    pub(super) parts: HashMap<(usize, u32), u32>,
 }
 
 impl Beside {
@@ -155,6 +159,7 @@ impl Beside {
         self.wides.iter_mut().for_each(|wide| *wide = None);
         self.open = 0;
         self.calls.clear();
+        self.parts.clear();
     }
 
     #[inline(always)]
@@ -314,10 +319,43 @@ impl Beside {
 
     /// What leaves a lane: of one that an open decision has led here it is uncertain as a whole.
     pub(crate) fn leaving(&self, lane: usize, word: Word) -> Word {
-        match word {
-            Word::Float(shadow) if self.open >> lane & 1 == 1 => Word::Float(shadow.uncertain()),
-            Word::Narrow(shadow) if self.open >> lane & 1 == 1 => Word::Narrow(shadow.uncertain()),
-            word => word,
+        if self.open >> lane & 1 == 1 { word.each(Shadow::uncertain) } else { word }
+    }
+
+    /// The same of 64 bits.
+    pub(crate) fn leaving_wide(&self, lane: usize, wide: Wide) -> Wide {
+        if self.open >> lane & 1 == 1 { wide.each(Shadow::uncertain) } else { wide }
+    }
+
+    /// Whether words of a number of 64 bits are in a lane of a register.
+    pub(super) fn has_parts(&self, Place { file, slot }: Place, lane: usize) -> bool {
+        match file {
+            File::Word => matches!(self.word(slot, lane), Word::Part(_)),
+            File::B64 => matches!(self.wide(slot, lane), Wide::Words(_)),
+            File::Predicate => false,
+        }
+    }
+
+    /// Every number in a lane of a register is replaced, of whichever kind it is.
+    pub(super) fn replace(
+        &mut self,
+        Place { file, slot }: Place,
+        lane: usize,
+        f: impl FnMut(Shadow) -> Shadow,
+    ) {
+        match file {
+            File::Word => {
+                let word = self.word(slot, lane);
+                let replaced = word.each(f);
+                if replaced != word {
+                    self.entry_mut(slot).set(lane, replaced);
+                }
+            }
+            File::B64 => {
+                let replaced = self.wide(slot, lane).each(f);
+                self.set_wide(slot, lane, replaced);
+            }
+            File::Predicate => {}
         }
     }
 }

@@ -9,5 +9,6 @@ mod extremes;
 mod functions;
 mod gradients;
 mod kinks;
+mod openness;
 mod places;
 mod run;
