@@ -180,7 +180,11 @@ fn over(old: Word, new: Word, byte: usize, width: u8) -> Word {
         None if width == 2 && shadow.is_some() => [None; 2],
         None => return Word::garbled(Shadow::joined(old.source(), shadow)),
     };
-    halves[byte / 2] = if width == 2 { shadow } else { None };
+    // A byte of a number of 16 bits is overwritten: the number is lost as an f32 is.
+    if width == 1 && halves[byte / 2].is_some() {
+        return Word::garbled(old.source());
+    }
+    halves[byte / 2] = shadow;
     Word::of_halves(halves)
 }
 

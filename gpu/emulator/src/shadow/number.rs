@@ -307,12 +307,18 @@ impl Wide {
 }
 
 /// What is beside a word of which some bytes were stored, with `new` beside the whole of it as the thread saw it: the
-/// other half is what it is by now.
+/// other half is what it is by now. A number of which a byte alone is stored is lost.
 pub(crate) fn landed(old: Word, new: Word, bytes: u8) -> Word {
-    match (bytes & 0b0011 == 0, bytes & 0b1100 == 0, old.halves(), new.halves()) {
-        (true, _, Some([low, _]), Some([_, high])) | (_, true, Some([_, high]), Some([low, _])) => {
-            Word::of_halves([low, high])
+    let of_half = |half: usize| bytes >> (2 * half) & 0b11;
+    let is_cut = |half: usize| matches!(of_half(half), 0b01 | 0b10);
+    let lost = || Word::garbled(Shadow::joined(old.source(), new.source()));
+    match (old.halves(), new.halves()) {
+        _ if bytes == 0b1111 => new,
+        (Some(old), Some(_)) if [0, 1].iter().any(|&k| is_cut(k) && old[k].is_some()) => lost(),
+        (Some(old), Some(new)) => {
+            Word::of_halves([0, 1].map(|k| if of_half(k) == 0 { old[k] } else { new[k] }))
         }
+        _ if is_cut(0) || is_cut(1) => lost(),
         _ => new,
     }
 }
@@ -335,6 +341,23 @@ mod tests {
         assert_eq!(up(0.0), 0.0, "nothing stays nothing");
         assert_eq!(up(f64::INFINITY), f32::INFINITY, "no bound");
         assert_eq!(up(f64::NAN), f32::INFINITY, "what is no number is no bound");
+    }
+
+    #[test]
+    fn what_lands_over_a_byte_of_a_number_loses_it() {
+        let number = |n| Shadow { x: 0.1, r: 0.0, c: 1e-9, n };
+        let halves = Word::Halves([Some(number(7)), Some(number(8))]);
+        let lost = |word: Word| matches!(word, Word::Refers(Source { bits: NO_FLOAT, .. }));
+        for bytes in [0b0001, 0b0010, 0b0100, 0b1000] {
+            assert!(lost(landed(halves, Word::None, bytes)), "bytes {bytes:04b} of a half");
+            assert!(lost(landed(Word::Float(number(7)), Word::None, bytes)), "of an f32");
+            assert_eq!(landed(Word::None, Word::None, bytes), Word::None, "of nothing");
+        }
+        let upper = Word::Halves([None, Some(number(8))]);
+        assert_eq!(landed(upper, Word::None, 0b0010), upper, "the other half");
+        let both = landed(upper, Word::Narrow(number(7)), 0b0011);
+        assert_eq!(both, halves, "a half beside another");
+        assert_eq!(landed(halves, Word::None, 0b1111), Word::None, "a whole word");
     }
 
     #[test]

@@ -10,5 +10,6 @@ mod functions;
 mod gradients;
 mod kinks;
 mod openness;
+mod parts;
 mod places;
 mod run;
