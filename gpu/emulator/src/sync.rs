@@ -88,7 +88,7 @@ fn usual(warp: &mut Warp, mode: ShuffleMode, operands: &SyncOperands) -> bool {
     if poison & lanes != 0 || !same || !clamped || clamp & 0x1f1f != 31 || !present {
         return false;
     }
-    let followed = r.beside.as_ref().map(|beside| beside.gather(a));
+    let followed = r.beside.as_ref().map(|beside| beside.gather(a, r.words.get(a)));
     let a = r.words.get(a);
     let out = match (mode, by) {
         (ShuffleMode::Index, by) => [a[by as usize]; LANES],
@@ -236,13 +236,13 @@ fn gather(r: &Registers, parts: &[Part], which: usize) -> ([u32; LANES], u32) {
 }
 
 /// What is beside the word that each lane brings to a shuffle or reduction.
-fn words_beside(beside: &Beside, parts: &[Part]) -> Gathered {
+fn words_beside(beside: &Beside, values: &[u32; LANES], parts: &[Part]) -> Gathered {
     if let [part] = parts {
-        return beside.gather(part.operands.sources[0]);
+        return beside.gather(part.operands.sources[0], values);
     }
     let mut all = [Word::None; LANES];
     for part in parts {
-        let own = beside.gather(part.operands.sources[0]);
+        let own = beside.gather(part.operands.sources[0], values);
         Bits(part.lanes).for_each(|lane| all[lane] = own.get(lane));
     }
     Gathered::Words(Box::new(all))
@@ -274,7 +274,7 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
     for (lane, valid) in valid.iter().enumerate() {
         in_range |= valid << lane;
     }
-    let followed = r.beside.as_ref().map(|beside| words_beside(beside, parts));
+    let followed = r.beside.as_ref().map(|beside| words_beside(beside, &a, parts));
     let undefined = (poison != 0).then(|| undefined(r, parts));
     for part in parts {
         deliver(r, part, &out, from_poison, in_range);
@@ -463,7 +463,7 @@ fn redux(
     (op, journal): (ReduxOp, Option<&mut Journal>),
 ) {
     let (values, poison) = gather(r, parts, 0);
-    let followed = r.beside.as_ref().map(|beside| words_beside(beside, parts));
+    let followed = r.beside.as_ref().map(|beside| words_beside(beside, &values, parts));
     let combine = |x: u32, y: u32| match op {
         ReduxOp::Add => x.wrapping_add(y),
         ReduxOp::MinS => x.cast_signed().min(y.cast_signed()).cast_unsigned(),

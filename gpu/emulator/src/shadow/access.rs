@@ -156,7 +156,10 @@ pub(crate) fn stored(
                 all[2 * element] = leaving(words[0]);
                 all[2 * element + 1] = leaving(words[1]);
             }
-            4 => all[element] = leaving(words[0]),
+            4 if t.b64 => all[element] = leaving(words[0]),
+            4 => {
+                all[element] = beside.leaving_single(lane, words[0], r.words.get(slot)[lane]);
+            }
             width => {
                 let at = (address & 3) as usize + usize::from(width) * element;
                 let into = &mut all[at / 4];

@@ -89,6 +89,8 @@ pub(crate) fn update16(
     let at = usize::from(upper);
     let base = journal.half(before, at, value(old, at));
     let term = journal.half(own, 0, value(operand, 0));
+    let constant = own == Word::None && beside.is_open(lane);
+    let term = if constant { term.uncertain() } else { term };
     let kind = (Function::Sum, narrow_accuracy(format));
     let sum = journal.scalar(kind, &[base, term], false, value(new, at));
     // What was beside the whole word is lost in the other half too.
@@ -121,8 +123,8 @@ impl Journal {
         (cells, word): (&mut Cells, usize),
         step: &Step,
     ) {
-        let &Step { lane, bits: [old, operand, _, new], before } = step;
-        let own = beside.leaving(lane, self.word(beside, operands, lane));
+        let &Step { lane, bits: [old, operand, swapped, new], before } = step;
+        let own = beside.leaving_single(lane, self.word(beside, operands, lane), operand);
         let after = match op {
             AtomicOp::AddFloat => {
                 let term = self.float(own, operand);
@@ -138,7 +140,7 @@ impl Journal {
             }
             AtomicOp::Exchange => own,
             AtomicOp::CompareExchange if old == operand => {
-                let swap = beside.leaving(lane, self.word(beside, swap, lane));
+                let swap = beside.leaving_single(lane, self.word(beside, swap, lane), swapped);
                 self.exchanged(before, own, swap, old)
             }
             AtomicOp::CompareExchange => before,
@@ -208,7 +210,7 @@ impl Journal {
     fn terms(&mut self, beside: &Beside, (slot, bits): (u16, &[u32; LANES]), lanes: u32) -> Lanes {
         let mut all = Lanes::NONE;
         for lane in Bits(lanes) {
-            let own = beside.leaving(lane, self.word(beside, slot, lane));
+            let own = beside.leaving_single(lane, self.word(beside, slot, lane), bits[lane]);
             all.set(lane, self.float(own, bits[lane]));
         }
         all
@@ -274,8 +276,9 @@ impl Journal {
 
     /// A number that was computed from an expected value, plus what the memory is ahead of that.
     fn ahead(&mut self, swap: Shadow, memory: &Shadow, expected: &Shadow) -> Shadow {
-        // Infinite numbers, which a largest one begins as, are equal and have no difference.
-        if memory.n == expected.n && memory.x == expected.x {
+        // Infinite numbers, which a largest one begins as, are equal and have no difference. An integer may be no number.
+        let is_same = memory.x == expected.x || memory.x.is_nan() && expected.x.is_nan();
+        if memory.n == expected.n && is_same {
             return swap;
         }
         let ahead = memory.x - expected.x;
@@ -363,7 +366,9 @@ pub(crate) fn update64(
     let both = [(before, old), own];
     let after = match a.op {
         AtomicOp::AddFloat => {
-            let terms = both.map(|(wide, bits)| journal.double(wide, bits));
+            let [base, term] = both.map(|(wide, bits)| journal.double(wide, bits));
+            let constant = own.0 == Wide::None && beside.is_open(lane);
+            let terms = [base, if constant { term.uncertain() } else { term }];
             let kind = (Function::Sum, super::wides::DOUBLE);
             let sum = journal.double_operation(kind, &terms, false, f64::from_bits(new));
             sum.map_or(Wide::None, Wide::Double)

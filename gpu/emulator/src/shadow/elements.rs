@@ -83,7 +83,14 @@ impl Segment {
             return unknown;
         }
         if self.floats.narrow().is_some() {
-            return beside.halves().map_or(unknown, |halves| (halves[half].unwrap_or(own), 1.0));
+            return match (beside.halves(), beside) {
+                (Some(halves), _) => (halves[half].unwrap_or(own), 1.0),
+                // A word with nothing beside it that left an open lane.
+                (None, Word::Float(shadow)) if shadow.is_plain() && shadow.c > 0.0 => {
+                    (own.uncertain(), 1.0)
+                }
+                (None, _) => unknown,
+            };
         }
         match beside {
             Word::None => (own, 1.0),

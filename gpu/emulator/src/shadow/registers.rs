@@ -305,26 +305,42 @@ impl Beside {
 
     /// What is beside a slot in all lanes. What leaves a lane that an open decision has led here is
     /// uncertain.
-    pub(crate) fn gather(&self, slot: Slot) -> Gathered {
-        let Some(entry) = self.entry(slot) else { return Gathered::Nothing };
-        if entry.floats | entry.others == 0 {
-            return Gathered::Nothing;
+    pub(crate) fn gather(&self, slot: Slot, bits: &[u32; LANES]) -> Gathered {
+        if self.open == 0 {
+            let Some(entry) = self.entry(slot) else { return Gathered::Nothing };
+            if entry.floats | entry.others == 0 {
+                return Gathered::Nothing;
+            }
+            if entry.floats == u32::MAX {
+                return Gathered::Floats(entry.lanes.clone());
+            }
         }
-        if entry.floats == u32::MAX && self.open == 0 {
-            return Gathered::Floats(entry.lanes.clone());
-        }
-        let words = std::array::from_fn(|lane| self.leaving(lane, entry.get(lane)));
-        Gathered::Words(Box::new(words))
+        let word = |lane: usize| self.leaving_single(lane, self.word(slot, lane), bits[lane]);
+        Gathered::Words(Box::new(std::array::from_fn(word)))
     }
 
     /// What leaves a lane: of one that an open decision has led here it is uncertain as a whole.
     pub(crate) fn leaving(&self, lane: usize, word: Word) -> Word {
-        if self.open >> lane & 1 == 1 { word.each(Shadow::uncertain) } else { word }
+        if self.is_open(lane) { word.each(Shadow::uncertain) } else { word }
+    }
+
+    /// The same of a word that may be an f32 with nothing beside it. If it is an integer, it loses nothing.
+    pub(crate) fn leaving_single(&self, lane: usize, word: Word, bits: u32) -> Word {
+        if word != Word::None || !self.is_open(lane) {
+            return self.leaving(lane, word);
+        }
+        let single = Shadow::single(bits).uncertain();
+        if single.is_plain() { Word::Float(single) } else { Word::None }
+    }
+
+    /// Whether an open decision has led a lane here.
+    pub(super) fn is_open(&self, lane: usize) -> bool {
+        self.open >> lane & 1 == 1
     }
 
     /// The same of 64 bits.
     pub(crate) fn leaving_wide(&self, lane: usize, wide: Wide) -> Wide {
-        if self.open >> lane & 1 == 1 { wide.each(Shadow::uncertain) } else { wide }
+        if self.is_open(lane) { wide.each(Shadow::uncertain) } else { wide }
     }
 
     /// Whether words of a number of 64 bits are in a lane of a register.

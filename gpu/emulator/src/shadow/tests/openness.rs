@@ -12,7 +12,9 @@ fn left(before: &str, after: &str, back: &str, limit: u32) -> (Exact, Derivative
     );
     let back = format!("mad.wide.u32 %d10, %r1, 8, %d3;\n{back}");
     let schedule = Schedule::lockstep();
-    let mut outcome = execute_into(&elementwise(&body), (&[1.1; 32], &[0.0; 64]), &schedule);
+    let mut zeros = [0.0; 64];
+    zeros[63] = 2.0;
+    let mut outcome = execute_into(&elementwise(&body), (&[1.1; 32], &zeros), &schedule);
     let result = outcome.memory.upload(&[0; 128]);
     let back = Module::parse(&elementwise(&back)).expect("the test's kernel");
     launch(&back, &mut outcome.memory, [outcome.output, result], &schedule);
@@ -107,4 +109,44 @@ fn everything_that_leaves_an_open_lane_is_uncertain() {
         assert!((slope.value - 1.0).abs() < 1e-9, "{before}\n{after}, decided: {slope:?}");
         assert!(slope.uncertainty < 1e-9, "{before}\n{after}, decided: {slope:?}");
     }
+}
+
+/// A number that no input is in, and that nothing is beside.
+#[test]
+fn a_constant_that_leaves_an_open_lane_is_uncertain() {
+    let load = "ld.global.f32 %f8, [%d4+252];";
+    let half = "ld.global.f32 %f8, [%d4+252];\ncvt.rn.f16.f32 %h1, %f8;";
+    let double = "ld.global.f32 %f8, [%d4+252];\ncvt.f64.f32 %g1, %f8;";
+    let back = "ld.global.f32 %f2, [%d10];";
+    let half_back = "ld.global.b16 %h1, [%d10];\ncvt.f32.f16 %f2, %h1;";
+    let double_back = "ld.global.f64 %g1, [%d10];\ncvt.rn.f32.f64 %f2, %g1;";
+    let all = [
+        (load, "st.global.f32 [%d10], %f8;", back),
+        (load, "red.global.add.f32 [%d10], %f8;", back),
+        (load, "atom.global.add.f32 %f9, [%d10], %f8;", back),
+        (load, "atom.global.exch.b32 %f9, [%d10], %f8;", back),
+        (load, "shfl.sync.idx.b32 %f9, %f8, 3, 31, -1;\nst.global.f32 [%d10], %f9;", back),
+        (half, "atom.global.add.noftz.f16 %h2, [%d10], %h1;", half_back),
+        (double, "red.global.add.f64 [%d10], %g1;", double_back),
+    ];
+    for (before, after, back) in all {
+        let (value, _) = left(before, after, back, 1.1_f32.to_bits() + 1);
+        assert!(value.uncertainty >= 2.0, "{before}\n{after}: {value:?}");
+        let (value, _) = left(before, after, back, 2.0_f32.to_bits());
+        assert!(value.uncertainty < 1e-12, "{before}\n{after}, decided: {value:?}");
+    }
+}
+
+/// An integer that leaves an open lane is what it was: a lock or a place in a table, of which no bits are a number.
+#[test]
+fn integers_that_leave_an_open_lane_lose_nothing() {
+    let body = "atom.global.exch.b32 %r2, [%d10], -1;\natom.global.cas.b32 %r3, [%d10], -1, 7;\n\
+                atom.global.add.u32 %r4, [%d10], %r1;\nld.global.u32 %r5, [%d10];\nshl.b32 %r5, %r5, 3;\n\
+                or.b32 %r5, %r5, 1;\nst.global.u32 [%d10], %r5;\nshfl.sync.idx.b32 %r6, %r5, 3, 31, -1;\n\
+                st.global.u32 [%d10+4], %r6;";
+    let back = "ld.global.u32 %r5, [%d10];\nld.global.u32 %r6, [%d10+4];\nld.global.u64 %d5, [%d10];\n\
+                shr.u64 %d6, %d5, 32;\ncvt.u32.u64 %r7, %d6;\nsub.u32 %r8, %r5, %r7;\nadd.u32 %r8, %r8, 5;\n\
+                cvt.rn.f32.u32 %f2, %r8;";
+    let (value, _) = left("", body, back, 1.1_f32.to_bits() + 1);
+    assert_eq!((value.value, value.uncertainty), (5.0, 0.0), "of lane 3");
 }
