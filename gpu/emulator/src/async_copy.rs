@@ -68,7 +68,7 @@ impl Copies {
                 r.words.get(copy.read)[lane].min(bytes)
             };
             let (values, poison) = source(view, from[lane], (bytes, read), lane)?;
-            let beside = shadow::copied(view, (from[lane], lane), (words, read));
+            let beside = shadow::copied(r, view, (from[lane], lane), (&values[..words], read));
             let nothing = (&[0; 4][..words], &[ALL; 4][..words], None);
             write(view, to[lane], nothing, lane)?;
             let group = self.committed[lane];

@@ -1,5 +1,7 @@
 //! Loads and stores of shadows: they go where the words go.
 
+use std::collections::HashMap;
+
 use super::super::delay::View;
 use super::super::ir::{SINK, Space, Transfer};
 use super::super::lanes::{Active, Bits, LANES};
@@ -228,21 +230,35 @@ pub(crate) fn stored_late(
     Some(stored(beside, r, t, (lane, address), |at| old[at]))
 }
 
-/// What is beside the words that `cp.async` reads: of `words` the first `read` bytes, then zeros.
+/// What is beside the words that `cp.async` reads: of `words` the first `read` bytes, then zeros. What a lane copies that
+/// an open decision has led here is uncertain, as what it stores.
 pub(crate) fn copied(
+    r: &Registers,
     view: &mut View<'_>,
     (address, lane): (u64, usize),
-    (words, read_bytes): (usize, u32),
+    (values, read_bytes): (&[u32], u32),
 ) -> Option<Box<[Word; 4]>> {
-    view.journal.as_ref()?;
+    let beside = r.beside.as_ref()?;
     let mut all = [Word::None; 4];
-    for (at, word) in all[..words].iter_mut().enumerate() {
+    for (at, word) in all[..values.len()].iter_mut().enumerate() {
         let at = 4 * at as u64;
         *word = match u64::from(read_bytes).saturating_sub(at) {
             0 => Word::None,
             4.. => read(view, Space::Global, address + at, lane),
             _ => Word::garbled(read(view, Space::Global, address + at, lane).source()),
         };
+    }
+    let journal = view.journal.as_deref_mut()?;
+    if beside.is_open(lane) {
+        // The words of a number of 64 bits are still of one number.
+        let mut doubts = HashMap::new();
+        for (word, &bits) in all.iter_mut().zip(values) {
+            let doubted = word.each(|shadow| {
+                let n = *doubts.entry(shadow.n).or_insert_with(|| journal.doubt(&shadow));
+                Shadow { n, ..shadow }
+            });
+            *word = beside.leaving_single(lane, doubted, bits);
+        }
     }
     Some(Box::new(all))
 }

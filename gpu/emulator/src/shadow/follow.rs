@@ -71,18 +71,11 @@ fn doubted(journal: &mut Journal, r: &mut Registers, op: &Op, open: u32) {
         for lane in Bits(open) {
             let in_parts = beside.has_parts(place, lane);
             beside.replace(place, lane, |shadow| {
-                let is_open = |tape: &Tape| tape.is_open(shadow.n);
-                if !depends(shadow.n) || journal.tape.as_ref().is_some_and(is_open) {
-                    return shadow;
-                }
-                let mut node = || {
-                    let parents = [Some(&shadow), None, None];
-                    let flags = Flags { open: true, undecided: false };
-                    journal.node(Function::Identity, parents, (shadow.x, shadow.c), flags)
-                };
                 let n = match in_parts {
-                    true => *parts.entry((lane, shadow.n)).or_insert_with(node),
-                    false => node(),
+                    true => {
+                        *parts.entry((lane, shadow.n)).or_insert_with(|| journal.doubt(&shadow))
+                    }
+                    false => journal.doubt(&shadow),
                 };
                 Shadow { n, ..shadow }
             });
@@ -134,6 +127,17 @@ impl WithSimd for Followed<'_> {
 }
 
 impl Journal {
+    /// The node of a number that leaves an open lane: one that is open, or that of a constant.
+    pub(super) fn doubt(&mut self, shadow: &Shadow) -> u32 {
+        let is_open = |tape: &Tape| tape.is_open(shadow.n);
+        if !depends(shadow.n) || self.tape.as_ref().is_some_and(is_open) {
+            return shadow.n;
+        }
+        let flags = Flags { open: true, undecided: false };
+        let parents = [Some(shadow), None, None];
+        self.node(Function::Identity, parents, (shadow.x, shadow.c), flags)
+    }
+
     /// An instruction that is no [`Operation`](super::plan::Operation).
     #[inline(always)]
     fn arithmetic(&mut self, beside: &mut Beside, r: &Registers, on: u32, op: &Arithmetic) {

@@ -1,6 +1,6 @@
 //! What leaves a lane that an open decision has led to it is uncertain as a whole, of whichever kind it is.
 
-use super::run::{elementwise, execute_into, launch};
+use super::run::{elementwise, execute, execute_into, launch};
 use crate::{Derivative, Exact, Module, Schedule, Seed};
 
 /// The first number and its derivative after a launch whose lanes choose in between, and another one that reads what
@@ -149,4 +149,31 @@ fn integers_that_leave_an_open_lane_lose_nothing() {
                 cvt.rn.f32.u32 %f2, %r8;";
     let (value, _) = left("", body, back, 1.1_f32.to_bits() + 1);
     assert_eq!((value.value, value.uncertainty), (5.0, 0.0), "of lane 3");
+}
+
+/// A copy from memory to memory by a lane that an open decision has led there; the others are far from it.
+#[test]
+fn a_copy_by_an_open_lane_is_uncertain() {
+    let of = |limit: u32| {
+        format!(
+            "div.rn.f32 %f3, %f1, 0f40A00000;\nmul.f32 %f4, %f3, 0f40A00000;\nsetp.lt.f32 %p1, %f4, 0f{limit:08X};\n\
+             mov.u32 %r5, shared;\nmad.lo.u32 %r6, %r1, 4, %r5;\ncp.async.ca.shared.global [%r6], [%d1], 4;\n\
+             cp.async.wait_all;\nbar.sync 0;\nld.shared.f32 %f2, [%r5];"
+        )
+    };
+    let mut x = [0.5; 32];
+    x[0] = 1.1_f32;
+    let open = execute(&elementwise(&of(x[0].to_bits() + 1)), &x, &Schedule::lockstep());
+    let closed = execute(&elementwise(&of(2.0_f32.to_bits())), &x, &Schedule::lockstep());
+    let slope = |outcome: &super::run::Outcome| {
+        let mut third = [0.0; 32];
+        third[3] = 1.0;
+        let seeds = [Seed { output: outcome.output, gradient: &third }];
+        let gradient = outcome.memory.gradient(&seeds).expect("a tape");
+        gradient.of(outcome.input).expect("an input")[0]
+    };
+    assert!(open.values()[3].uncertainty >= 1.1, "{:?}", open.values()[3]);
+    assert!(slope(&open).uncertainty >= 1.0, "{:?}", slope(&open));
+    assert!(closed.values()[3].uncertainty < 1e-12, "{:?}", closed.values()[3]);
+    assert!(slope(&closed).uncertainty < 1e-12, "{:?}", slope(&closed));
 }
