@@ -108,8 +108,7 @@ impl Journal {
         }
         let site = Site(self.place());
         self.ties.insert(site);
-        let reversed =
-            matches!(self.reversed, Some(Reversed::Ties(which)) if which.includes(site));
+        let reversed = matches!(self.reversed, Some(Reversed::Ties(which)) if which.includes(site));
         if reversed {
             self.turned = [self.turned[0] | lanes[0], self.turned[1] | lanes[1]];
         }

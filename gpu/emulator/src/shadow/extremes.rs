@@ -6,7 +6,7 @@
 use super::super::lanes::{Bits, LANES};
 use super::bits::{self, Integers};
 use super::journal::Journal;
-use super::number::{Count, Shadow, Source, UNRECORDED, Wide, Word, depends};
+use super::number::{Count, Known, Shadow, Source, UNRECORDED, Wide, Word, depends};
 use super::registers::Gathered;
 use super::wides::{self, halves};
 
@@ -154,8 +154,8 @@ impl Journal {
         if shadow == taken.shadow {
             return taken;
         }
-        let (summed, unsure) = (taken.summed || other.summed, taken.unsure || other.unsure);
-        Count { shadow, summed, unsure }
+        let summed = taken.summed || other.summed;
+        Count { shadow, summed, known: taken.known.max(other.known) }
     }
 
     /// Of words that hold numbers of 16 bits.
@@ -298,7 +298,7 @@ fn word_count((word, bits): bits::Operand) -> Option<Count> {
         Word::Count(count) => Some(count),
         Word::None => {
             let shadow = Shadow::exact(f64::from(bits.cast_signed()));
-            Some(Count { shadow, summed: false, unsure: false })
+            Some(Count { shadow, summed: false, known: Known::BySize })
         }
         Word::Float(_) | Word::Narrow(_) | Word::Halves(_) | Word::Refers(_) | Word::Part(_) => {
             None

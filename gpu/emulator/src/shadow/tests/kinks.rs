@@ -1,7 +1,7 @@
 //! Kinks and ties of what is no f32: either derivative is right there, and beside them one alone.
 
 use super::run::{Outcome, bytes, elementwise, execute, launch};
-use crate::{DeviceMemory, Module, Reversed, Schedule};
+use crate::{DeviceMemory, Module, Reversed, Schedule, Which};
 
 /// The derivatives at numbers of one value.
 fn slope(body: &str, x: f32) -> crate::Derivative {
@@ -77,7 +77,7 @@ fn reversed(body: &str, x: &[f32]) -> Outcome {
     let [input, output] = [memory.upload(&bytes(x)), memory.upload(&[0; 128])];
     memory.follow(Some(1 << 26));
     memory.differentiate(input).expect("there is a tape");
-    memory.reverse_ties(Reversed::All).expect("there is a tape");
+    memory.reverse(Reversed::Ties(Which::All)).expect("there is a tape");
     launch(&module, &mut memory, [input, output], &Schedule::lockstep());
     Outcome { memory, input, output }
 }
