@@ -48,7 +48,7 @@ fn what_an_open_comparison_leaves_out_is_not_judged() {
     let folder = tempfile::tempdir().expect("a folder");
     // 0 or w x: a backward kernel whose comparison rounds otherwise leaves another part of the gradient out.
     let of = |backward: &str| judged(folder.path(), "y[i] = 0.0;", backward);
-    for open in [OPEN, "x[i] * 0.3 / 0.3 > x[i]", "x[i] * 0.7 / 0.7 >= x[i]"] {
+    for open in [OPEN, "x[i] * 0.3 * 3.3333333 > x[i]", "x[i] * 0.7 * 1.4285715 >= x[i]"] {
         let said = of(&format!("if (!({open})) {{ v_x[i] = w[i] * v_y[i]; }}"));
         assert_ne!(said.code, Some(1), "{open}: {said:?}");
     }

@@ -1,5 +1,6 @@
 //! Blocks: warps, shared memory and the barriers between them.
 
+use super::decode::SHARED_BASE;
 use super::delay::{Memories, StoreBuffer};
 use super::fault::launch::Defect;
 use super::fault::{FaultKind, Trouble};
@@ -56,6 +57,7 @@ impl Block {
     ) -> Self {
         let count = u16::try_from(threads.div_ceil(width)).unwrap_or(u16::MAX);
         let mut memory = Segment::uninitialized(shared);
+        memory.first = if kernel.shared == 0 { 0 } else { SHARED_BASE };
         memory.watch(races, kernel.orders);
         memory.cells = followed.then(Box::default);
         Self {

@@ -184,7 +184,7 @@ fn global_variables<'a>(
 
 /// Where shared variables begin. Devices from `sm_80` on keep as many bytes to themselves, and an address
 /// whose base was left out is nobody's.
-const SHARED_BASE: u64 = 1024;
+pub(super) const SHARED_BASE: u64 = 1024;
 
 /// Lays out shared variables, static ones first, and returns the bytes of the static ones.
 fn shared_variables<'a>(
@@ -193,13 +193,18 @@ fn shared_variables<'a>(
     symbols: &mut Symbols<'a>,
 ) -> Parsed<u32> {
     let mut end = if all.is_empty() { 0 } else { SHARED_BASE };
-    for dynamic in [false, true] {
-        for variable in all.iter().filter(|v| v.dynamic == dynamic) {
-            // Every external array begins where the static part ends (CUDA C++, "__shared__").
-            let begin = end.next_multiple_of(variable.align);
-            end = begin + variable.size;
-            symbols.insert(variable.name, Symbol { space: Space::Shared, at: begin });
-        }
+    let mut place = |variable: &Variable<'a>, at| {
+        symbols.insert(variable.name, Symbol { space: Space::Shared, at });
+        at + variable.size
+    };
+    for variable in all.iter().filter(|variable| !variable.dynamic) {
+        end = place(variable, end.next_multiple_of(variable.align));
+    }
+    // All external arrays begin at one address, where the static part ends (CUDA C++, "__shared__").
+    let dynamic = || all.iter().filter(|variable| variable.dynamic);
+    if let Some(align) = dynamic().map(|variable| variable.align).max() {
+        end = end.next_multiple_of(align);
+        end = dynamic().map(|variable| place(variable, end)).max().unwrap_or(end);
     }
     let fits = u32::try_from(end).ok().filter(|_| end <= MAX_SHARED);
     fits.ok_or_else(|| Problem::new(line, format!("{end} bytes of shared memory")))

@@ -72,6 +72,8 @@ pub(super) struct Segment {
     /// Bytes never written, a bit each, per word.
     pub(super) poison: Vec<u8>,
     bytes: u64,
+    /// Bytes below this one are nobody's.
+    pub(super) first: u64,
     /// Absent when races are not looked for.
     pub(super) shadow: Option<Shadow>,
     /// Atomic operations per word, empty before the first.
@@ -94,6 +96,7 @@ impl Segment {
             words: vec![0; words],
             poison: vec![ALL; words],
             bytes: bytes as u64,
+            first: 0,
             shadow: None,
             atomics: Vec::new(),
             touched: Touched::default(),
@@ -158,7 +161,7 @@ impl Segment {
             return Err(FaultKind::Misaligned { space, address, width });
         }
         match offset.checked_add(u64::from(width)) {
-            Some(end) if end <= self.bytes => {
+            Some(end) if end <= self.bytes && offset >= self.first => {
                 usize::try_from(offset / 4).map_err(|_| FaultKind::PoisonAddress)
             }
             Some(_) | None => Err(FaultKind::OutOfBounds { space, address, width }),

@@ -340,8 +340,11 @@ impl<'a> Parser<'_, 'a> {
         let negative = self.eat('-');
         let text = self.number()?;
         let digits = text.strip_suffix('U').unwrap_or(text);
-        let parsed = match digits.get(..2) {
-            Some("0x" | "0X") => u64::from_str_radix(&digits[2..], 16),
+        // PTX ISA, "Integer Constants".
+        let parsed = match (digits.get(..2), digits.strip_prefix('0')) {
+            (Some("0x" | "0X"), _) => u64::from_str_radix(&digits[2..], 16),
+            (Some("0b" | "0B"), _) => u64::from_str_radix(&digits[2..], 2),
+            (Some(_), Some(octal)) => u64::from_str_radix(octal, 8),
             _ => digits.parse(),
         };
         let Ok(magnitude) = parsed else {
@@ -403,7 +406,12 @@ impl<'a> Parser<'_, 'a> {
                 _ => {}
             }
         }
+        let is_pragma = matches!(rest, [Located { token: Token::Word(".pragma"), .. }, ..]);
         while self.tokens.get(self.at).is_some_and(|t| t.line == line) {
+            // Another statement may stand on the line of a pragma.
+            if is_pragma && self.eat(';') {
+                return;
+            }
             self.at += 1;
         }
     }

@@ -17,6 +17,7 @@ mod backward;
 mod backward_lanes;
 mod backward_paths;
 mod bin;
+mod camera;
 mod counting;
 mod forward_lanes;
 mod forward_paths;

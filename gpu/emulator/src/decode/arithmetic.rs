@@ -67,6 +67,8 @@ impl Decoder<'_, '_> {
             "u64" | "b64" => (false, true),
             // Bits do not mix in these, so that the unused half of the slot does no harm.
             "b16" if matches!(self.mnemonic, "and" | "or" | "xor" | "not") => (false, false),
+            // The lower half of a word's is the half's.
+            "s16" if self.mnemonic == "neg" => (true, false),
             "s16" | "u16" | "b16" => return self.half(kind),
             _ => return Err(self.unknown()),
         };

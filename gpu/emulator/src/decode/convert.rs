@@ -203,7 +203,7 @@ fn allowed(from: Number, to: Number, rounds: Rounds) -> bool {
     match (integer(to), integer(from)) {
         (true, true) => integral.is_none() && last_place.is_none(),
         (true, false) => integral.is_some() && last_place.is_none(),
-        (false, true) => integral.is_none() && last_place.is_some() && to != Number::Bf16,
+        (false, true) => integral.is_none() && last_place.is_some(),
         (false, false) if to.bits() < from.bits() => integral.is_none() && last_place.is_some(),
         (false, false) if half(to) && half(from) => to == from && last_place.is_none(),
         (false, false) => last_place.is_none() && (integral.is_none() || to == from),

@@ -245,6 +245,8 @@ impl<'a> Decoder<'_, 'a> {
                 adds = true;
                 IntegerBinary::MulLo
             }
+            ("div", _) => pick(IntegerBinary::DivS, IntegerBinary::DivU),
+            ("rem", _) => pick(IntegerBinary::RemS, IntegerBinary::RemU),
             ("min", _) => pick(IntegerBinary::MinS, IntegerBinary::MinU),
             ("max", _) => pick(IntegerBinary::MaxS, IntegerBinary::MaxU),
             _ => return Err(self.unknown()),

@@ -89,6 +89,8 @@ pub(crate) struct Row<S> {
     pub(crate) opacity: S,
     pub(crate) rotation: M3<S>,
     pub(crate) translation: V3<S>,
+    /// By the direction of view, as the colour's harmonics have it: a part of the three before it and of the mean.
+    pub(crate) direction: V3<S>,
 }
 
 impl<S: Scalar> Row<S> {
@@ -101,6 +103,7 @@ impl<S: Scalar> Row<S> {
             opacity: zero,
             rotation: [[zero; 3]; 3],
             translation: [zero; 3],
+            direction: [zero; 3],
         }
     }
 }
@@ -238,6 +241,7 @@ fn geometry<S: Scalar>(
         opacity,
         rotation,
         translation: v_camera_mean,
+        direction: [S::from_f64(0.0); 3],
     }
 }
 
@@ -440,6 +444,7 @@ fn color<S: Scalar>(
     // max(0, .): zero gradient where clamped.
     let v: V3<S> = std::array::from_fn(|i| S::choose(zero.less(unclamped[i]), v[i], zero));
     let v_offset = harmonics_vjp(values, (d, length), v, v_color, spellings);
+    row.direction = v_offset;
     let both = |sum: S, term: S| rounded!(sum + term, spellings.at(8, 0), [sum, term]);
     row.mean = std::array::from_fn(|i| both(row.mean[i], v_offset[i]));
     // offset = mean + R_w^T t, so R_w[i][j] gets t[i] v[j] and t gets R_w v.

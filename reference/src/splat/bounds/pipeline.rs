@@ -13,10 +13,11 @@
 
 use super::backward::GradientBounds;
 use super::bin::Candidates;
+use super::camera::viewmat;
 use super::image::Image;
 use super::project::undecided_projections;
 use super::undecided::Undecided;
-use crate::arithmetic::sum::{ElementBound, in_any_order};
+use crate::arithmetic::sum::in_any_order;
 use crate::arithmetic::{Bounded, EvaluationOrders, Model, Scalar, Tristate};
 use crate::splat::backward::project::{Row, row};
 use crate::splat::backward::rasterize::{GEOMETRY, SplatGradients};
@@ -124,7 +125,7 @@ fn one_camera<M: Model>(
     undecided.add(&image.undecided);
     let v_splats = summed(&image.gradients, view.splats.channels);
     let (rows, v_colors) = rows(gaussians, &lens, &projections, &v_splats, convention);
-    let v_viewmat = viewmat(&rows, projections.iter().flatten().count() as u64);
+    let v_viewmat = viewmat(&lens, &rows, projections.iter().flatten().count() as u64);
     culled_to_zero(&mut splats, &projections);
     Ok(OneCamera {
         raster: image.raster,
@@ -190,21 +191,4 @@ fn summed<M: Model>(sums: &GradientBounds, channels: usize) -> SplatGradients<Bo
         v_colors: all.iter().flat_map(|x| x[GEOMETRY..][..channels].iter().copied()).collect(),
         v_background: Vec::new(),
     }
-}
-
-/// The camera's gradient: a sum over the Gaussians in front of it, in any order.
-fn viewmat<M: Model>(rows: &[Row<Bounded<M>>], terms: u64) -> [[Bounded<M>; 4]; 4] {
-    let mut sums = [[ElementBound::default(); 4]; 3];
-    for row in rows {
-        for (i, sums) in sums.iter_mut().enumerate() {
-            let gradient = row.rotation[i].iter().chain([&row.translation[i]]);
-            sums.iter_mut().zip(gradient).for_each(|(sum, &term)| sum.add(term));
-        }
-    }
-    let mut v_viewmat = [[Bounded::from_f64(0.0); 4]; 4];
-    for (i, sum) in sums.as_flattened_mut().iter_mut().enumerate() {
-        sum.finish(terms);
-        v_viewmat[i / 4][i % 4] = sum.in_any_order(terms);
-    }
-    v_viewmat
 }
