@@ -357,6 +357,7 @@ fn store_late(
         let address = (address & !3) + 4 * at as u64;
         if late >> lane & 1 == 1 {
             let held = (*piece, beside.map(|all| Box::new(all[at])));
+            let by = (by, t.strong.is_some());
             view.delayed.hold(space, address, held, by, &mut view.memories);
         } else {
             view.delayed.settle(space, address, by, &mut view.memories);

@@ -93,6 +93,15 @@ impl Block {
         self.delayed.drain(&mut Memories { shared: &mut self.shared, global });
     }
 
+    /// Lanes of a warp have exited: what they have stored by strong stores is seen.
+    #[inline]
+    pub(super) fn leave(&mut self, at: usize, lanes: u32, global: &mut DeviceMemory) {
+        if !self.delayed.is_empty() {
+            let mut memories = Memories { shared: &mut self.shared, global };
+            self.delayed.leave(self.warps[at].index, lanes, &mut memories);
+        }
+    }
+
     /// Lets the block see what threads have stored that have exited: they count as arrived at its barriers.
     pub(super) fn publish_of_exited(&mut self, global: &mut DeviceMemory) {
         if !self.delayed.is_empty() {

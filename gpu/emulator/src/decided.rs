@@ -120,6 +120,9 @@ impl<F: Fn() -> Block> Blocks<F> {
     }
 }
 
+/// Decisions after which resident blocks, of which none ends, may wait for one that is not resident yet.
+const PATIENCE: u32 = 1 << 13;
+
 /// Runs all blocks by decisions. A block begins when a scheduler has room for it, and in a replay
 /// when a decision names it, which nobody could tell apart.
 pub(super) fn decided(
@@ -135,12 +138,18 @@ pub(super) fn decided(
         waiting: (0..machine.blocks()).rev().collect(),
         late: Vec::new(),
     };
+    // Decisions since a block began or ended.
+    let mut still = 0_u32;
     loop {
         if let Source::Seeded(scheduler) = &mut source {
-            while blocks.resident.len() < RESIDENT && !blocks.waiting.is_empty() {
+            // Blocks that wait for a later one go on when it is resident, as on a device.
+            let mut one_more = still > PATIENCE && blocks.has_room();
+            while (blocks.resident.len() < RESIDENT || one_more) && !blocks.waiting.is_empty() {
                 blocks.begin(scheduler.choose_block(blocks.waiting.len()), machine);
+                (still, one_more) = (0, false);
             }
         }
+        still = still.saturating_add(1);
         let decision = match &mut source {
             Source::Seeded(scheduler) => {
                 scheduler.decide(blocks.ready(), |index| blocks.candidate(index))
@@ -161,6 +170,7 @@ pub(super) fn decided(
                 block.check_warp(warp)?;
             }
             if block.finished() {
+                still = 0;
                 blocks.end(decision.block);
             } else {
                 resident.look(machine)?;

@@ -66,6 +66,8 @@ struct Held {
     /// What is beside it, where floats are followed.
     beside: Option<Box<Word>>,
     by: Thread,
+    /// Whether it is volatile or relaxed: then everybody sees it in time.
+    strong: bool,
     /// Whether the block sees it; only global memory then still waits for it.
     published: bool,
 }
@@ -161,7 +163,7 @@ impl StoreBuffer {
         space: Space,
         address: u64,
         (piece, beside): (Piece, Option<Box<Word>>),
-        by: Thread,
+        (by, strong): (Thread, bool),
         memory: &mut Memories<'_>,
     ) {
         if self.held.len() == CAPACITY {
@@ -169,7 +171,7 @@ impl StoreBuffer {
             self.settle(space, address, by, memory);
         }
         let address = address & !3;
-        self.held.push(Held { space, address, piece, beside, by, published: false });
+        self.held.push(Held { space, address, piece, beside, by, strong, published: false });
     }
 
     /// What `thread` sees of the word at `address`, which holds `word`.
@@ -226,6 +228,16 @@ impl StoreBuffer {
     /// Shows everybody what the block has seen.
     pub(super) fn flush(&mut self, memory: &mut Memories<'_>) {
         self.release(memory, |held| held.published);
+    }
+
+    /// Lets out what `lanes` of `warp`, which have exited, have stored by strong stores: they execute nothing any more, and
+    /// whoever waits for such a store sees it in time.
+    pub(super) fn leave(&mut self, warp: u16, lanes: u32, memory: &mut Memories<'_>) {
+        let is_theirs =
+            |held: &&Held| held.strong && held.by.warp == warp && lanes >> held.by.lane & 1 == 1;
+        while let Some(&Held { space, address, by, .. }) = self.held.iter().find(is_theirs) {
+            self.settle(space, address, by, memory);
+        }
     }
 
     /// Lets out everything.

@@ -182,7 +182,9 @@ fn instruction(
         Op::Control(Control::Exit) => {
             put_down(warp, running, active);
             warp.exited |= active;
-            if !warp.fragments.is_empty() {
+            let others = !warp.fragments.is_empty();
+            block.leave(at, active, machine.memory);
+            if others {
                 exited(machine, block, at)?;
             }
             Ok(Next::Down)

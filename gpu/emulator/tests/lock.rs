@@ -10,10 +10,11 @@ const LOCK: &str = ".version 8.4\n.target sm_80\n.address_size 64\n.visible .ent
     membar.gl;\nld.volatile.global.u32 %r2, [%d1+4];\nadd.u32 %r2, %r2, 1;\nst.volatile.global.u32 [%d1+4], %r2;\n\
     membar.gl;\natom.global.exch.b32 %r3, [%d1], 0;\nret;\n}\n";
 
-/// What `blocks` of so many `threads` leave in so many words, in lockstep and in a random order.
-fn left_by(text: &str, [blocks, threads, words]: [u32; 3]) -> [(Schedule, Vec<u8>); 2] {
+/// What `blocks` of so many `threads` leave in so many words, in lockstep and in other orders.
+fn left_by(text: &str, [blocks, threads, words]: [u32; 3]) -> Vec<(Schedule, Vec<u8>)> {
     let module = Module::parse(text).expect("it is PTX");
-    [Schedule::lockstep(), Schedule::random(1)].map(|schedule| {
+    let orders = [Schedule::lockstep(), Schedule::random(1)].into_iter();
+    let left = |schedule: Schedule| {
         let mut memory = DeviceMemory::new();
         let buffer = memory.upload(&vec![0; 4 * words as usize]);
         let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
@@ -23,7 +24,8 @@ fn left_by(text: &str, [blocks, threads, words]: [u32; 3]) -> [(Schedule, Vec<u8
         ran.unwrap_or_else(|error| panic!("{schedule:?}: {error}"));
         let bytes = memory.read(buffer).expect("it was written");
         (schedule, bytes)
-    })
+    };
+    orders.chain((0..8).map(Schedule::adversarial)).map(left).collect()
 }
 
 #[test]
@@ -49,5 +51,18 @@ fn warps_and_blocks_that_wait_for_later_ones_go_on() {
     for (schedule, bytes) in left_by(FROM_THE_LAST, [3, 64, 6]) {
         let words: Vec<_> = bytes.chunks(4).map(|word| word[0]).collect();
         assert_eq!(words, [6, 5, 4, 3, 2, 1], "{schedule:?}: from the last warp on");
+    }
+}
+
+/// More blocks than a schedule keeps resident meet at a barrier of the grid.
+const GRID_BARRIER: &str = ".version 8.4\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
+    .reg .pred %p<3>;\n.reg .b32 %r<8>;\n.reg .b64 %d<4>;\nld.param.u64 %d1, [out];\n\
+    mov.u32 %r1, %nctaid.x;\nmembar.gl;\natom.global.add.u32 %r2, [%d1], 1;\n\
+    wait:\nld.volatile.global.u32 %r3, [%d1];\nsetp.lt.u32 %p1, %r3, %r1;\n@%p1 bra wait;\nmembar.gl;\nret;\n}\n";
+
+#[test]
+fn all_blocks_of_a_grid_meet() {
+    for (schedule, bytes) in left_by(GRID_BARRIER, [5, 1, 1]) {
+        assert_eq!(bytes[..], [5, 0, 0, 0], "{schedule:?}: all have come");
     }
 }
