@@ -45,28 +45,36 @@ impl Limited {
 /// How many instructions a warp may run in lockstep before others go on that it may be waiting for: many at first,
 /// since most loops wait for nobody, and few once a warp has been seen to run for so long.
 #[derive(Debug)]
-pub(super) struct Patience(u64);
+pub(super) struct Patience {
+    of_warp: u64,
+    of_lanes: u64,
+}
 
 impl Patience {
-    /// Of lanes that wait for others of their warp, from the start.
-    const OF_LANES: u64 = 1 << 16;
+    /// The least of lanes: enough for those that hold a lock to do something.
+    const LEAST: u64 = 1 << 8;
 
     pub(super) fn new() -> Self {
-        Self(1 << 21)
+        Self { of_warp: 1 << 21, of_lanes: 1 << 16 }
     }
 
     /// A warp had its turn and goes on.
     pub(super) fn lose(&mut self) {
-        self.0 = 1 << 13;
+        self.of_warp = 1 << 13;
+    }
+
+    /// Lanes had theirs: those of a kernel whose threads take a lock in turn wait once for every thread.
+    pub(super) fn lose_of_lanes(&mut self) {
+        self.of_lanes = (self.of_lanes / 4).max(Self::LEAST);
     }
 
     pub(super) fn of_warp(&self) -> u64 {
-        self.0
+        self.of_warp
     }
 
     /// At most half of the warp's, so that those who wait have a turn and those they wait for.
     pub(super) fn of_lanes(&self) -> u64 {
-        (self.0 / 2).min(Self::OF_LANES)
+        (self.of_warp / 2).min(self.of_lanes)
     }
 }
 

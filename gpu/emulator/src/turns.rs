@@ -151,6 +151,7 @@ impl Machine<'_> {
                 Some((other, _)) if left == 0 => {
                     let limits = Limits { instructions: patience, ..Limits::NONE };
                     self.turn(block, warp, other, limits)?;
+                    self.patience.lose_of_lanes();
                     waits = None;
                 }
                 Some(_) => {
