@@ -2,7 +2,8 @@
 //!
 //! WGSL answers an index beyond an array with some element or none, and reports nothing. Here it ends
 //! the run: an index into an array of known length is compared with it, and a buffer is alone in its
-//! window of addresses. Where bounds are not watched, such an index is the last one's.
+//! window of addresses. A pointer to no element harms nobody: it is what goes through it that ends the run.
+//! Where bounds are not watched, such an index is the last one's.
 
 use std::rc::Rc;
 
@@ -68,6 +69,15 @@ pub(super) enum Root {
 pub(super) struct Pointer {
     pub(super) root: Root,
     pub(super) ty: TypeInner,
+    /// Indices on the way to it, each with the count that it must be below when something goes through it.
+    pub(super) indices: Rc<[(Scalar, u32)]>,
+}
+
+impl Pointer {
+    /// To a whole variable.
+    pub(super) fn to(root: Root, ty: TypeInner) -> Self {
+        Self { root, ty, indices: Rc::default() }
+    }
 }
 
 /// Words of a variable from which zeros are written by a loop.
@@ -113,7 +123,7 @@ impl Lower<'_> {
                     Some(value) => value,
                     None => self.zeros(ty)?,
                 };
-                self.store(&Pointer { root: root.clone(), ty: ty.clone() }, &value)
+                self.store(&Pointer::to(root.clone(), ty.clone()), &value)
             }
         }
     }
@@ -160,7 +170,7 @@ impl Lower<'_> {
                 ..memory.clone()
             }),
         };
-        Ok(Pointer { root, ty: part.ty })
+        Ok(Pointer { root, ty: part.ty, indices: pointer.indices.clone() })
     }
 
     /// The element of an index that is known when the kernel runs.
@@ -172,10 +182,24 @@ impl Lower<'_> {
             return Err("an index into a variable without an address".to_owned());
         };
         let elements = self.shapes.elements(&pointer.ty, memory.space.layout())?;
-        let index = elements.count.map_or(index, |count| self.within(index, count));
+        let (index, indices) = match elements.count {
+            Some(count) if self.target.bounds => {
+                let all = pointer.indices.iter().copied().chain([(index, count)]);
+                (index, all.collect())
+            }
+            Some(count) => (self.within(index, count), pointer.indices.clone()),
+            None => (index, pointer.indices.clone()),
+        };
         let base = self.address_of(memory, index, elements.stride);
         let root = Root::Memory(Memory { base, ..memory.clone() });
-        Ok(Pointer { root, ty: elements.ty })
+        Ok(Pointer { root, ty: elements.ty, indices })
+    }
+
+    /// Ends the run where something goes through a pointer to no element.
+    pub(super) fn check(&mut self, pointer: &Pointer) {
+        for &(index, count) in pointer.indices.iter() {
+            self.within(index, count);
+        }
     }
 
     /// An index below a count: one that is not ends the run, or is the last.
@@ -218,6 +242,7 @@ impl Lower<'_> {
 
     /// What lies behind a pointer.
     pub(super) fn load(&mut self, pointer: &Pointer) -> Lowered<Rc<[Scalar]>> {
+        self.check(pointer);
         match &pointer.root {
             Root::Registers(all) => Ok(all.iter().map(|&register| self.read(register)).collect()),
             Root::Memory(memory) => {
@@ -260,6 +285,7 @@ impl Lower<'_> {
 
     /// Writes what a pointer leads to.
     pub(super) fn store(&mut self, pointer: &Pointer, value: &[Scalar]) -> Lowered<()> {
+        self.check(pointer);
         match &pointer.root {
             Root::Registers(all) => {
                 for (&register, &value) in all.iter().zip(value) {

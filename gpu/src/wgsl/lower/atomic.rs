@@ -40,6 +40,7 @@ impl Lower<'_> {
             return Err("an atomic outside of memory".to_owned());
         };
         let (kind, value) = (kind(*scalar)?, self.scalar(frame, value)?);
+        self.check(&pointer);
         if let AtomicFunction::Exchange { compare: Some(expected) } = fun {
             let expected = self.scalar(frame, expected)?;
             let answer = self.compare_exchange(memory, expected, value);

@@ -104,14 +104,14 @@ impl<'m> Lower<'m> {
                 let root = root.ok_or("a variable of another entry point")?;
                 let ty = self.module.global_variables[variable].ty;
                 let ty = self.module.types[ty].inner.clone();
-                return Ok(Evaluated::Pointer(Pointer { root, ty }));
+                return Ok(Evaluated::Pointer(Pointer::to(root, ty)));
             }
             Expression::LocalVariable(variable) => {
                 let root = frame.locals.get(&variable).cloned();
                 let root = root.ok_or("a variable that is not there")?;
                 let ty = frame.function.local_variables[variable].ty;
                 let ty = self.module.types[ty].inner.clone();
-                return Ok(Evaluated::Pointer(Pointer { root, ty }));
+                return Ok(Evaluated::Pointer(Pointer::to(root, ty)));
             }
             Expression::Load { pointer } => {
                 let pointer = self.pointer(frame, pointer)?;

@@ -3,7 +3,7 @@
 use splatcheck_emulator::{Fault, FaultKind, RunError, Schedule};
 
 use super::super::Target;
-use super::{MACHINE, run_on};
+use super::{MACHINE, data, run_on};
 
 /// The misuse of a program with the buffer `data` of so many words.
 fn misuse(source: &str, words: usize, target: Target) -> Fault {
@@ -58,6 +58,62 @@ fn indices_beyond_an_array() {
     assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "{fault}");
     let fault = misuse(&main(32, "data[i32(lane) - 1] = 1u;"), 32, MACHINE);
     assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "a negative index: {fault}");
+}
+
+/// An index beyond an array makes a pointer to nothing; only what goes through it is wrong.
+#[test]
+fn pointers_beyond_an_array_that_nobody_uses() {
+    let source = |body: &str| {
+        let declared = "var<workgroup> tile: array<array<u32, 2>, 32>;\n\
+             var<workgroup> sums: array<atomic<u32>, 32>;\n\
+             fn through(at: ptr<function, array<u32, 2>>, lane: u32) -> u32 {\n\
+             if lane > 0u { return (*at)[1]; }\nreturn 7u;\n}\n";
+        let begin = "tile[lane][1] = lane;\nworkgroupBarrier();\n";
+        let end =
+            "\nworkgroupBarrier();\nif lane > 0u { data[lane] += atomicLoad(&sums[lane - 1u]); }";
+        format!("{declared}{}", main(32, &format!("{begin}{body}{end}")))
+    };
+    let before: Vec<u32> = (0..32_u32).map(|lane| lane.checked_sub(1).unwrap_or(7)).collect();
+    for (body, more) in [
+        (
+            "let p = &tile[lane - 1u];\nif lane > 0u { data[lane] = (*p)[1]; } else { data[lane] = 7u; }",
+            0,
+        ),
+        ("var own = tile;\ndata[lane] = through(&own[lane - 1u], lane);", 0),
+        (
+            "let p = &tile[lane - 1u][1];\nif lane > 0u { *p += 1u; data[lane] = *p - 1u; } else { data[lane] = 7u; }",
+            0,
+        ),
+        (
+            "data[lane] = 7u;\nif lane > 0u && tile[lane - 1u][1] + 1u == lane { data[lane] = lane - 1u; }",
+            0,
+        ),
+        (
+            "let p = &sums[lane - 1u];\ndata[lane] = select(lane - 1u, 7u, lane == 0u);\n\
+          if lane > 0u { atomicAdd(p, 3u); }",
+            3,
+        ),
+    ] {
+        let results = data(&source(body), &[9; 32]);
+        let expected: Vec<u32> = before
+            .iter()
+            .zip(0..)
+            .map(|(&one, lane)| one + if lane > 0 { more } else { 0 })
+            .collect();
+        assert_eq!(results, expected, "{body}");
+    }
+    for body in [
+        "let p = &tile[lane - 1u];\ndata[lane] = (*p)[1];",
+        "let p = &tile[lane - 1u];\nif lane > 0u { data[lane] = (*p)[1]; }\ndata[lane] += (*p)[0];",
+        "let p = &tile[lane - 1u];\n(*p)[1] = 2u;",
+        "let p = &sums[lane - 1u];\natomicAdd(p, 1u);",
+        "var own = tile;\ndata[lane] = through(&own[lane - 1u], 1u);",
+        "let p = &sums[lane - 1u];\nif lane == 0u { data[lane] = atomicCompareExchangeWeak(p, 1u, 2u).old_value; }",
+    ] {
+        let fault = misuse(&source(body), 32, MACHINE);
+        assert_eq!(fault.kind, FaultKind::Index { index: u32::MAX, count: 32 }, "{body}: {fault}");
+        assert_eq!(fault.lanes, 1, "{body}");
+    }
 }
 
 /// Where bounds are not watched WGSL's own rule holds: an index beyond an array is one of its elements, here the
