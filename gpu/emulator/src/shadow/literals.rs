@@ -4,8 +4,9 @@
 //! last place, but for:
 //! - short dyadic numbers (at most 12 significant bits) and whole numbers, which stand for themselves;
 //! - the high part of a constant whose low part is another literal, at most 2^-22 of it, that multiplies
-//!   the same register and is added to the product: the two are exact together (log2 e in expf, pi/2 in sinf,
-//!   after Cody and Waite, "Software Manual for the Elementary Functions");
+//!   the same register, the one product added to the other: the two are exact together (log2 e in expf, pi/2 in
+//!   sinf, after Cody and Waite, "Software Manual for the Elementary Functions"; CUDA adds the low product to the
+//!   high one, and what WGSL is lowered to the high one to the low one);
 //! - coefficients of a polynomial that stands for a function of CUDA's library: nobody rounded them, and
 //!   they are uncertain by as much as covers the function's value and derivative.
 
@@ -109,12 +110,14 @@ fn high_parts(kernel: &Kernel) -> Vec<u32> {
         };
         let by_literal = |(register, factor)| Some((register, constant(kernel, &moved, factor)?));
         let product = factors.and_then(|factors| factors.into_iter().find_map(by_literal));
-        if let (Some((register, low)), Some(addend)) = (product, addend)
-            && let Some(&(of, high)) = products.get(&addend)
+        if let (Some((register, own)), Some(addend)) = (product, addend)
+            && let Some(&(of, added)) = products.get(&addend)
             && of == register
-            && low_of(high, low)
         {
-            all.push(high);
+            let orders = [(added, own), (own, added)];
+            all.extend(
+                orders.into_iter().filter(|&(high, low)| low_of(high, low)).map(|both| both.0),
+            );
         }
         for place in instruction.op.writes().into_iter().filter(|place| place.file == File::Word) {
             set(&mut products, place.slot, product);
@@ -173,6 +176,15 @@ mod tests {
             "mov.f32 %f4, 0f3FB8AA3B;\nmul.f32 %f2, %f1, %f4;\nfma.rn.f32 %f3, %f1, 0f32A57060, %f2;",
         );
         assert_eq!(moved[&high], 0.0, "by way of a register");
+        // The other order: the high product is added to the low one.
+        let turned = of("mul.f32 %f2, %f1, 0f32A57060;\nfma.rn.f32 %f3, %f1, 0f3FB8AA3B, %f2;");
+        assert_eq!(turned[&high], 0.0, "the low part first");
+        assert!(turned[&low] > 0.0, "the low part, first");
+        let apart = of("mul.f32 %f2, %f1, 0f32A57060;\nfma.rn.f32 %f3, %f2, 0f3FB8AA3B, %f2;");
+        assert!(apart[&high] > 0.0, "the low part first, of another register");
+        // What is no part of it: 0.7 is too large, and both stay uncertain.
+        let large = of("mul.f32 %f2, %f1, 0f3F333333;\nfma.rn.f32 %f3, %f1, 0f3FB8AA3B, %f2;");
+        assert!(large[&high] > 0.0 && large[&0x3f33_3333] > 0.0, "no low part");
         // A literal that multiplies the same register, and is not added to.
         let other =
             of("fma.rn.f32 %f2, %f1, 0f3FB8AA3B, %f1;\nfma.rn.f32 %f3, %f1, 0f32A57060, %f2;\n\
