@@ -1,8 +1,9 @@
 //! Device memory and a block's shared memory.
 //!
-//! Global addresses are windows of 64 GiB: window 0 is nobody's (a null pointer faults), window 1
+//! Global addresses are windows of 1 TiB: window 0 is nobody's (a null pointer faults), window 1
 //! holds the module's variables, every buffer has one of its own. An access past the end of a
-//! buffer therefore never lands in another.
+//! buffer therefore never lands in another, as long as it is an index of 32 bits into elements of up to 128 bytes.
+//! A hundred windows have addresses of 47 bits, as on a device.
 
 use super::fault::FaultKind;
 use super::ir::{Orders, Space};
@@ -11,7 +12,7 @@ use super::shadow::cells::Cells;
 use super::shadow::journal::Journal;
 
 /// Bits of an address below the window's number.
-const WINDOW_BITS: u32 = 36;
+const WINDOW_BITS: u32 = 40;
 
 /// Address of the module's variables.
 pub(super) const MODULE_BASE: u64 = 1 << WINDOW_BITS;

@@ -80,6 +80,10 @@ impl Pointer {
     }
 }
 
+/// Bytes from one element to the next up to which every index, of 32 bits, stays in a buffer's window of addresses
+/// ([`DeviceMemory`](splatcheck_emulator::DeviceMemory)), which has 40.
+const FARTHEST_STRIDE: u32 = 1 << 7;
+
 /// Words of a variable from which zeros are written by a loop.
 const MANY: u32 = 64;
 
@@ -226,6 +230,12 @@ impl Lower<'_> {
         let base = &memory.base;
         let address = match memory.space {
             Space::Buffer { .. } => {
+                let mut index = index;
+                if stride > FARTHEST_STRIDE {
+                    // The first element beyond every buffer, whose bytes are a number of 32 bits.
+                    let beyond = u32::MAX / stride + 1;
+                    index = self.code.op("min.u32", &[index, Scalar::Bits(beyond)]);
+                }
                 let address = self.code.address();
                 self.code.line(format_args!("mad.wide.u32 {address}, {index}, {stride}, {base}"));
                 address

@@ -60,6 +60,34 @@ fn indices_beyond_an_array() {
     assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "a negative index: {fault}");
 }
 
+/// The farthest elements of wide structures: none of them is in another buffer.
+#[test]
+fn indices_beyond_a_buffer_reach_no_other() {
+    for (words, index) in [(8, 1 << 31), (32, u32::MAX), (1 << 10, 1 << 28), (1 << 14, 1 << 24)] {
+        let run = |body: &str| {
+            let source = format!(
+                "struct Wide {{ all: array<u32, {words}> }}\n\
+                 @group(0) @binding(0) var<storage, read_write> list: array<Wide>;\n\
+                 @group(0) @binding(1) var<storage, read_write> other: array<Wide>;\n{}",
+                main(
+                    1,
+                    &format!("let at = other[0].all[1] + {index}u;\n{body}\nother[0].all[0] = 5u;")
+                )
+            );
+            run_on(&source, &vec![vec![0; words]; 2], (1, MACHINE), &Schedule::lockstep())
+        };
+        let guarded = run("if at < arrayLength(&list) { list[at].all[0] = 9u; }");
+        assert_eq!(guarded.expect("it is not reached")[1][..2], [5, 0], "{words} words");
+        match run("list[at].all[0] = 9u;") {
+            Err(RunError::Program(fault)) => {
+                let told = matches!(fault.kind, FaultKind::OutOfBounds { .. });
+                assert!(told, "{words} words: {fault}");
+            }
+            _ => panic!("{words} words: element {index} is taken for another's"),
+        }
+    }
+}
+
 /// An index beyond an array makes a pointer to nothing; only what goes through it is wrong.
 #[test]
 fn pointers_beyond_an_array_that_nobody_uses() {
