@@ -78,6 +78,13 @@ impl Pointer {
     pub(super) fn to(root: Root, ty: TypeInner) -> Self {
         Self { root, ty, indices: Rc::default() }
     }
+
+    fn layout(&self) -> Layout {
+        match &self.root {
+            Root::Registers(_) => Layout::Words,
+            Root::Memory(memory) => memory.space.layout(),
+        }
+    }
 }
 
 /// Bytes from one element to the next up to which every index, of 32 bits, stays in a buffer's window of addresses
@@ -159,11 +166,7 @@ impl Lower<'_> {
 
     /// Member, element or column `index` of what a pointer leads to.
     pub(super) fn pointer_part(&mut self, pointer: &Pointer, index: u32) -> Lowered<Pointer> {
-        let layout = match &pointer.root {
-            Root::Registers(_) => Layout::Words,
-            Root::Memory(memory) => memory.space.layout(),
-        };
-        let part = self.shapes.part(&pointer.ty, index, layout)?;
+        let part = self.shapes.part(&pointer.ty, index, pointer.layout())?;
         let root = match &pointer.root {
             Root::Registers(all) => {
                 let count = self.shapes.count(&part.ty)?;
@@ -177,26 +180,36 @@ impl Lower<'_> {
         Ok(Pointer { root, ty: part.ty, indices: pointer.indices.clone() })
     }
 
-    /// The element of an index that is known when the kernel runs.
+    /// The element of an index that is known when the kernel runs, or of one that a caller says.
     fn pointer_element(&mut self, pointer: &Pointer, index: Scalar) -> Lowered<Pointer> {
-        if let Scalar::Bits(index) = index {
-            return self.pointer_part(pointer, index);
+        let elements = self.shapes.elements(&pointer.ty, pointer.layout())?;
+        if let Scalar::Bits(known) = index {
+            return match elements.count.filter(|&count| known >= count) {
+                // What follows may not be reached, and is of the last.
+                Some(count) => {
+                    let last = self.pointer_part(pointer, count.saturating_sub(1))?;
+                    Ok(Pointer { indices: self.watched(pointer, index, count), ..last })
+                }
+                None => self.pointer_part(pointer, known),
+            };
         }
         let Root::Memory(memory) = &pointer.root else {
             return Err("an index into a variable without an address".to_owned());
         };
-        let elements = self.shapes.elements(&pointer.ty, memory.space.layout())?;
         let (index, indices) = match elements.count {
-            Some(count) if self.target.bounds => {
-                let all = pointer.indices.iter().copied().chain([(index, count)]);
-                (index, all.collect())
-            }
+            Some(count) if self.target.bounds => (index, self.watched(pointer, index, count)),
             Some(count) => (self.within(index, count), pointer.indices.clone()),
             None => (index, pointer.indices.clone()),
         };
         let base = self.address_of(memory, index, elements.stride);
         let root = Root::Memory(Memory { base, ..memory.clone() });
         Ok(Pointer { root, ty: elements.ty, indices })
+    }
+
+    /// The indices on the way to an element of what a pointer leads to, where bounds are watched.
+    fn watched(&self, pointer: &Pointer, index: Scalar, count: u32) -> Rc<[(Scalar, u32)]> {
+        let own = self.target.bounds.then_some((index, count));
+        pointer.indices.iter().copied().chain(own).collect()
     }
 
     /// Ends the run where something goes through a pointer to no element.
@@ -341,6 +354,10 @@ impl Lower<'_> {
         let each = self.shapes.count(&elements.ty)?;
         let count = elements.count.ok_or("an index into a value without a size")?;
         if let Scalar::Bits(known) = number {
+            if known >= count && self.target.bounds {
+                self.within(number, count);
+            }
+            let known = known.min(count.saturating_sub(1));
             let part = self.shapes.part(&ty, known, Layout::Words)?;
             let value = all[part.first..part.first + each].into();
             return Ok(super::Evaluated::Value(value));

@@ -138,7 +138,9 @@ impl<'m> Shapes<'m> {
             return Err(format!("element {index} of {}", count.unwrap_or(0)));
         }
         let each = if count.is_some() { self.count(&ty)? } else { 0 };
-        Ok(Part { first: each * index as usize, offset: index.saturating_mul(stride), ty })
+        // Of an array without a count any index may come: what is too far away is as far as it can be.
+        let offset = index.min(u32::MAX / stride.max(1)) * stride;
+        Ok(Part { first: each * index as usize, offset, ty })
     }
 
     /// What an index into a type chooses from.

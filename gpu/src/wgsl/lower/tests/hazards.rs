@@ -60,6 +60,46 @@ fn indices_beyond_an_array() {
     assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "a negative index: {fault}");
 }
 
+/// A caller may say an index that the function does not go through, though it is known to be beyond the array.
+#[test]
+fn known_indices_beyond_an_array() {
+    let source = |body: &str| {
+        let functions = "var<workgroup> tile: array<u32, 4>;\n\
+             fn of_shared(i: u32) -> u32 { if i < 4u { return tile[i]; } return 8u; }\n\
+             fn of_local(i: u32) -> u32 { var t = array<u32, 4>(5u, 5u, 5u, 6u); if i < 4u { return t[i]; } return 8u; }\n\
+             fn of_value(i: i32) -> u32 { let t = vec3u(5u, 5u, 6u); if i >= 0 && i < 3 { return t[i]; } return 8u; }\n\
+             fn of_buffer(i: u32) -> u32 { if i < arrayLength(&data) { return data[i]; } return 8u; }\n\
+             fn unguarded(i: u32) -> u32 { return tile[i]; }\n\
+             fn value(i: i32) -> u32 { let t = vec3u(5u, 5u, 6u); return t[i]; }\n\
+             fn buffer(i: u32) -> u32 { return data[i]; }\n";
+        format!("{functions}{}", main(1, &format!("tile[3] = 6u;\n{body}")))
+    };
+    for (expression, expected) in [
+        ("of_shared(4u) + 10u * of_shared(3u)", 68),
+        ("of_local(4u) + 10u * of_local(3u)", 68),
+        ("of_value(-1) + 10u * of_value(2) + 100u * of_value(3)", 868),
+        ("of_buffer(1u) + 10u * of_buffer(4294967295u)", 88),
+    ] {
+        let results = data(&source(&format!("data[0] = {expression};")), &[0]);
+        assert_eq!(results, [expected], "{expression}");
+    }
+    for (expression, index, count) in [("unguarded(4u)", 4, 4), ("value(-1)", u32::MAX, 3)] {
+        let fault = misuse(&source(&format!("data[0] = {expression};")), 1, MACHINE);
+        assert_eq!(fault.kind, FaultKind::Index { index, count }, "{expression}: {fault}");
+    }
+    let fault = misuse(&source("data[0] = buffer(4294967295u);"), 1, MACHINE);
+    assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "{fault}");
+    let forgiving = Target { bounds: false, ..MACHINE };
+    for expression in ["unguarded(4u)", "value(-1)"] {
+        let source = format!(
+            "@group(0) @binding(0) var<storage, read_write> data: array<u32>;\n{}",
+            source(&format!("data[0] = {expression};"))
+        );
+        let all = run_on(&source, &[vec![0]], (1, forgiving), &Schedule::lockstep());
+        assert_eq!(all.expect("nobody watches"), [[6]], "{expression}: the last");
+    }
+}
+
 /// The farthest elements of wide structures: none of them is in another buffer.
 #[test]
 fn indices_beyond_a_buffer_reach_no_other() {
