@@ -15,9 +15,10 @@ use super::operator::kind_of;
 use super::shape::Kind;
 use super::{Lower, Lowered};
 
-/// Beyond it tanh is 1 in f32: 1 - tanh(x) = 2 / (e^2x + 1) < 2^-25 from x = 9.02 on. The formula by way of e^x
-/// has infinities where x is large.
-const TANH_IS_ONE: f32 = 10.0;
+/// Beyond it tanh is 1, and its derivative 1 / cosh(x)^2, below 2^-127, is no normal f32. A limit cuts the derivative
+/// off, so that it must not be where tanh is first 1 in f32, at 9.02; and the formula by way of e^x has infinities
+/// from x = 88.7 on.
+const TANH_IS_ONE: f32 = 45.0;
 
 impl Lower<'_> {
     pub(super) fn math(

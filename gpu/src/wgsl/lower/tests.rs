@@ -1,5 +1,6 @@
 //! Small programs, lowered and run on the emulator.
 
+mod gradients;
 mod hazards;
 mod numbers;
 mod programs;
