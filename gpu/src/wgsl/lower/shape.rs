@@ -30,7 +30,7 @@ pub(super) enum Layout {
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) ty: TypeInner,
-    /// Numbers in front of it.
+    /// Numbers in front of it, of a value: a buffer may have more than a value.
     pub(super) first: usize,
     /// Bytes in front of it.
     pub(super) offset: u32,
@@ -119,25 +119,30 @@ impl<'m> Shapes<'m> {
     /// Member, element or column `index` of a type.
     pub(super) fn part(&self, ty: &TypeInner, index: u32, layout: Layout) -> Lowered<Part> {
         if let TypeInner::Struct { members, .. } = ty {
+            let member = members
+                .get(index as usize)
+                .ok_or_else(|| format!("member {index} of a structure of {}", members.len()))?;
             let mut first = 0;
-            for (member, at) in members.iter().zip(0..) {
-                let inner = &self.module.types[member.ty].inner;
-                if at == index {
-                    let offset = match layout {
-                        Layout::Buffer => member.offset,
-                        Layout::Words => 4 * u32::try_from(first).unwrap_or(u32::MAX / 4),
-                    };
-                    return Ok(Part { ty: inner.clone(), first, offset });
+            if layout == Layout::Words {
+                for before in &members[..index as usize] {
+                    first += self.count(&self.module.types[before.ty].inner)?;
                 }
-                first += self.count(inner)?;
             }
-            return Err(format!("member {index} of a structure of {first} numbers"));
+            let offset = match layout {
+                Layout::Buffer => member.offset,
+                Layout::Words => 4 * u32::try_from(first).unwrap_or(u32::MAX / 4),
+            };
+            let ty = self.module.types[member.ty].inner.clone();
+            return Ok(Part { ty, first, offset });
         }
         let Elements { ty, count, stride } = self.elements(ty, layout)?;
         if count.is_some_and(|count| index >= count) {
             return Err(format!("element {index} of {}", count.unwrap_or(0)));
         }
-        let each = if count.is_some() { self.count(&ty)? } else { 0 };
+        let each = match layout {
+            Layout::Buffer => 0,
+            Layout::Words => self.count(&ty)?,
+        };
         // Of an array without a count any index may come: what is too far away is as far as it can be.
         let offset = index.min(u32::MAX / stride.max(1)) * stride;
         Ok(Part { first: each * index as usize, offset, ty })
@@ -187,6 +192,9 @@ impl<'m> Shapes<'m> {
         layout: Layout,
         words: &mut Vec<(Kind, u32)>,
     ) -> Lowered<()> {
+        if words.len() >= MOST {
+            return Err(format!("a value of more than {MOST} numbers"));
+        }
         let parts = match ty {
             TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => {
                 words.push((kind(*scalar)?, at));
@@ -195,9 +203,6 @@ impl<'m> Shapes<'m> {
             TypeInner::Struct { members, .. } => u32::try_from(members.len()).unwrap_or(u32::MAX),
             _ => self.elements(ty, layout)?.count.ok_or("a value without a size")?,
         };
-        if words.len() > MOST {
-            return Err(format!("a value of more than {MOST} numbers"));
-        }
         for index in 0..parts {
             let part = self.part(ty, index, layout)?;
             self.add_words(&part.ty, at.saturating_add(part.offset), layout, words)?;

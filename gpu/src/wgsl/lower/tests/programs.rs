@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use splatcheck_emulator::Schedule;
+use splatcheck_emulator::{FaultKind, RunError, Schedule};
 
 use super::super::{LowerError, SourceFile, Target, lower};
 use super::{MACHINE, data, files, refused, run_on};
@@ -111,6 +111,33 @@ fn buffers_lie_as_wgsl_says() {
             assert_eq!(out[at..at + 2], expected, "group {group}, lane {lane}");
         }
     }
+}
+
+/// A buffer may have more numbers than a value; what is behind them and what is in them is where WGSL says.
+#[test]
+fn buffers_may_be_larger_than_values() {
+    let source = "
+        struct Far { bins: array<atomic<u32>, 65536>, total: atomic<u32>, rows: array<array<u32, 20000>, 2> }
+        @group(0) @binding(0) var<storage, read_write> far: Far;
+        @compute @workgroup_size(32) fn main(@builtin(local_invocation_index) lane: u32) {
+            atomicAdd(&far.total, 1u);
+            atomicMax(&far.bins[65535], lane);
+            far.rows[1][19999u - lane] = far.rows[lane / 32u][lane] + 1u;
+        }";
+    let run = |source: &str| {
+        let words = [vec![0; 65537 + 40000]];
+        run_on(source, &words, (1, MACHINE), &Schedule::lockstep())
+    };
+    let all = run(source).expect("it runs").remove(0);
+    assert_eq!((all[65535], all[65536], all[0]), (31, 32, 0), "the bins and what follows them");
+    assert_eq!(all[65537..][39968..], [1; 32], "the last of the last row");
+    assert!(all[65537..][..39968].iter().all(|&one| one == 0), "and no other");
+    let beyond = run(&source.replace("[lane / 32u]", "[2u * (lane / 16u)]"));
+    let Err(RunError::Program(fault)) = beyond else { panic!("no row 2: {beyond:?}") };
+    assert_eq!(fault.kind, FaultKind::Index { index: 2, count: 2 }, "{fault}");
+    let whole =
+        refused(&source.replace("[lane / 32u][lane] + 1u", "[0][0];\nlet row = far.rows[1]"));
+    assert!(whole.contains("a value of more than 16384 numbers"), "as a value: {whole}");
 }
 
 #[test]
