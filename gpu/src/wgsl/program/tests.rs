@@ -76,3 +76,25 @@ fn an_entry_point_is_refused_alone() {
     assert_eq!(refusal, expected, "which, what");
     assert_eq!(program.names().collect::<Vec<_>>(), ["clear", "draw"], "all of compute");
 }
+
+/// However its directives are written.
+#[test]
+fn a_program_that_enables_subgroups_is_one() {
+    let main = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(32) fn main() { x[0] = subgroupAdd(1u); }";
+    for enabled in [
+        "enable subgroups;",
+        "enable f16; enable subgroups;",
+        "enable\n    subgroups /* all */\n    ;",
+        "enable f16,\n    subgroups;",
+        "// subgroups\renable subgroups,;",
+    ] {
+        let program = Program::parse(&format!("{enabled}\n{main}"));
+        let program = program.unwrap_or_else(|error| panic!("{enabled}: {error}"));
+        assert_eq!(program.names().collect::<Vec<_>>(), ["main"], "{enabled}");
+    }
+    for other in ["enable f16; enable subgroup;", "enable subgroups", "enable f16 subgroups;"] {
+        let error = Program::parse(&format!("{other}\n{main}")).expect_err("no WGSL").to_string();
+        assert!(error.starts_with("line "), "{other}: {error}");
+    }
+}
