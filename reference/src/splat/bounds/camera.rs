@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn both_spellings_of_the_cameras_position_are_held() {
         let scene = frustum(3, 16, 16, 1);
-        let camera = scene.cameras[0].clone();
+        let camera = scene.cameras[0];
         let lens = CameraParams::new(&camera, [scene.width, scene.height], &Convention::inria());
         let lens = lens.map(|x: f32| Bounded::<Cuda>::from_f64(f64::from(x)));
         let v = [0.25, -0.5, 1.5];
