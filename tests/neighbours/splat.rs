@@ -13,7 +13,7 @@ use splatcheck_workloads::splat::{Splat, splat_case};
 /// Every input of a case that a kernel reads, by the names of case files. A new one does not compile before it
 /// is listed.
 fn inputs(case: &Case) -> Vec<&'static str> {
-    let Case { name: _, id: _, purpose: _, hazards: _, convention, scene } = case;
+    let Case { name: _, id: _, purpose: _, hazards: _, convention: _, scene } = case;
     // Other sizes have other outputs.
     let Scene {
         width: _,
@@ -28,54 +28,9 @@ fn inputs(case: &Case) -> Vec<&'static str> {
     let _ = (cameras, backgrounds, v_render_colors, v_render_alphas);
     let mut all = vec!["means", "quats", "scales", "opacities", "colors", "sh", "viewmats", "Ks"];
     all.extend(["backgrounds", "v_render_colors", "v_render_alphas"]);
-    let Convention {
-        profile: _,
-        alpha_max: _,
-        alpha_min: _,
-        transmittance_min: _,
-        stop_rule: _,
-        alpha_clamp_gradient: _,
-        pixel_center: _,
-        eps2d: _,
-        near: _,
-        near_rule: _,
-        far: _,
-        extent: _,
-        fov_clamp: _,
-        fov_clamp_gradient: _,
-        inverse_eps: _,
-        w_eps: _,
-        antialiased: _,
-        // Of its renderer's reports alone, and the same for all.
-        mean2d_units: _,
-        conic_off_diagonal: _,
-        tile_size: _,
-    } = convention;
-    all.extend(FIELDS.iter().map(|(name, _)| *name));
+    all.extend(Convention::READ.iter().map(|(name, _)| *name));
     all
 }
-
-/// The fields of a convention, taken from the profile.
-type Field = (&'static str, fn(&mut Convention, Convention));
-
-static FIELDS: [Field; 16] = [
-    ("alpha_max", |c, own| c.alpha_max = own.alpha_max),
-    ("alpha_min", |c, own| c.alpha_min = own.alpha_min),
-    ("transmittance_min", |c, own| c.transmittance_min = own.transmittance_min),
-    ("stop_rule", |c, own| c.stop_rule = own.stop_rule),
-    ("alpha_clamp_gradient", |c, own| c.alpha_clamp_gradient = own.alpha_clamp_gradient),
-    ("pixel_center", |c, own| c.pixel_center = own.pixel_center),
-    ("eps2d", |c, own| c.eps2d = own.eps2d),
-    ("near", |c, own| c.near = own.near),
-    ("near_rule", |c, own| c.near_rule = own.near_rule),
-    ("far", |c, own| c.far = own.far),
-    ("extent", |c, own| c.extent = own.extent),
-    ("fov_clamp", |c, own| c.fov_clamp = own.fov_clamp),
-    ("fov_clamp_gradient", |c, own| c.fov_clamp_gradient = own.fov_clamp_gradient),
-    ("inverse_eps", |c, own| c.inverse_eps = own.inverse_eps),
-    ("w_eps", |c, own| c.w_eps = own.w_eps),
-    ("antialiased", |c, own| c.antialiased = own.antialiased),
-];
 
 /// The numbers of an array, where the case has it, and how they lie.
 type Found = fn(&mut Case) -> Option<(&mut [f32], Shape)>;
@@ -367,7 +322,7 @@ fn all() -> Vec<Wrong<Case>> {
             case.scene.cameras.iter_mut().for_each(|camera| change(camera, &first, size));
         })
     });
-    let fields = FIELDS.iter().map(|&(name, change)| {
+    let fields = Convention::READ.iter().map(|&(name, change)| {
         Wrong::new(name, "the profile's", move |case: &mut Case| {
             let own = Convention::of(case.convention.profile);
             change(&mut case.convention, own);

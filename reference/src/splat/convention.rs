@@ -181,6 +181,34 @@ pub struct Convention {
     pub tile_size: [u32; 2],
 }
 
+/// A field, and taking it from another convention.
+pub type ReadField = (&'static str, fn(&mut Convention, Convention));
+
+macro_rules! read_by_kernels {
+    ($($field:ident)*) => {
+        impl Convention {
+            /// The fields that kernels read, in their order.
+            pub const READ: &[ReadField] = &[$((stringify!($field), |c, own| c.$field = own.$field)),*];
+        }
+
+        // A new field does not compile before it is listed or left out.
+        const _: fn(Convention) = |Convention {
+                                       $($field: _,)*
+                                       profile: _,
+                                       // Only the convention's own renderer reads these two, and our kernels have one
+                                       // size of tiles.
+                                       mean2d_units: _,
+                                       conic_off_diagonal: _,
+                                       tile_size: _,
+                                   }| ();
+    };
+}
+
+read_by_kernels! {
+    alpha_max alpha_min transmittance_min stop_rule alpha_clamp_gradient pixel_center eps2d near near_rule far extent
+    fov_clamp fov_clamp_gradient inverse_eps w_eps antialiased
+}
+
 /// The gradient through the clamped x/z, y/z of the Jacobian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FovClampGradient {
