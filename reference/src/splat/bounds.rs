@@ -34,6 +34,7 @@ mod radii;
 mod tests;
 mod undecided;
 mod unordered;
+mod weights;
 
 pub use alpha::MAX_PATHS;
 pub use backward::{GradientBounds, backward, backward_as};

@@ -5,6 +5,7 @@ use super::alpha::alpha_at;
 use super::counting::CountingImage;
 use super::forward_paths::{Outcome, Pixel, finish};
 use super::lanes::{self, Along, Cells, Constants, Place, Splat, flags, samples};
+use super::weights::Weights;
 use crate::arithmetic::{
     Arith, Bounded, Extra, ExtraRoundings, LaneJob, Lanes, Model, Scalar, dispatch, rounded,
 };
@@ -92,6 +93,7 @@ fn in_tiles<M: Model>(
 #[derive(Clone, Copy)]
 struct Block {
     t: Cells,
+    weights: Weights<PerPixel<f64>>,
     /// 1 where a pixel has stopped, has left the lanes or lies outside the image, else 0.
     stopped: PerPixel<f64>,
     /// Depth in the tile's list of the last contributor plus 1, 0 for none.
@@ -116,7 +118,7 @@ impl<M: Model> LaneJob<f64> for TileJob<'_, M> {
     fn run<L: Lanes<Elem = f64>>(self, lanes: L) -> Self::Output {
         let mut walk = Walk::new(self.view, self.number);
         self.walk(&mut walk, lanes);
-        walk.finish()
+        walk.finish(self.extra)
     }
 }
 
@@ -163,6 +165,7 @@ impl<'a, M: Model> Walk<'a, M> {
         let (zero, one) = (Bounded::<M>::from_f64(0.0), Bounded::<M>::from_f64(1.0));
         let block = Block {
             t: Cells::all(one),
+            weights: Weights { sum: PerPixel::all(0.0), terms: PerPixel::all(0.0) },
             stopped: PerPixel::all(1.0),
             last: PerPixel::all(0.0),
             left: false,
@@ -258,6 +261,13 @@ impl<'a, M: Model> Walk<'a, M> {
             let after = Bounded::splat(lanes, color).mul_add(weight, before);
             cells.store(lane, after.or_else(takes, before));
         }
+        let before = Weights {
+            sum: lanes.load(&block.weights.sum[lane..]),
+            terms: lanes.load(&block.weights.terms[lane..]),
+        };
+        let after = before.and(t, weight);
+        after.sum.or_else(takes, before.sum).store(&mut block.weights.sum[lane..]);
+        after.terms.or_else(takes, before.terms).store(&mut block.weights.terms[lane..]);
         block.t.store(lane, next.or_else(takes, t));
         let mark = lanes.like((entry.depth + 1) as f64);
         mark.or_else(takes, lanes.load(&block.last[lane..])).store(&mut block.last[lane..]);
@@ -281,8 +291,8 @@ impl<'a, M: Model> Walk<'a, M> {
             let colors = &self.colors[at * channels..(at + 1) * channels];
             let colors = colors.iter().map(|cells| cells.get(lane)).collect();
             let last = last_id(block.last[lane], self.start);
-            self.pixels[at * BLOCK + lane] =
-                Some(Pixel::at(block.t.get(lane), colors, last).rounding(extra));
+            let pixel = Pixel::at(block.t.get(lane), block.weights.of(lane), colors, last);
+            self.pixels[at * BLOCK + lane] = Some(pixel.rounding(extra));
         }
     }
 
@@ -308,7 +318,7 @@ impl<'a, M: Model> Walk<'a, M> {
     }
 
     /// Puts every pixel over the background.
-    fn finish(mut self) -> Vec<(usize, Outcome<M>)> {
+    fn finish(mut self, extra: ExtraRoundings) -> Vec<(usize, Outcome<M>)> {
         let (channels, background) = (self.view.splats.channels, self.view.background);
         let pixels = self.tile.pixels(self.view.width as usize);
         pixels
@@ -318,7 +328,8 @@ impl<'a, M: Model> Walk<'a, M> {
                     let colors = &self.colors[at.block * channels..(at.block + 1) * channels];
                     let colors = colors.iter().map(|cells| cells.get(at.lane)).collect();
                     let last = last_id(block.last[at.lane], self.start);
-                    Pixel::at(block.t.get(at.lane), colors, last)
+                    let weights = block.weights.of(at.lane);
+                    Pixel::at(block.t.get(at.lane), weights, colors, last).rounding(extra)
                 });
                 (at.index, finish(pixel, background))
             })
@@ -360,7 +371,7 @@ mod tests {
                 undecided += wide.iter().map(|(_, outcome)| outcome.undecided).sum::<u64>();
                 let wide = all(wide);
                 assert_eq!(wide, all(job().run(0.0)), "tile {number}: lanes of another width");
-                assert_eq!(wide, all(alone.finish()), "tile {number}: all pixels alone");
+                assert_eq!(wide, all(alone.finish(extra)), "tile {number}: all pixels alone");
             }
         }
         assert!(undecided > 1000, "only {undecided} undecided comparisons");

@@ -1,6 +1,7 @@
 //! A pixel on its way front to back: every path that roundings leave open.
 
 use super::alpha::{BoundedAlpha, MAX_PATHS, stops, value_stops};
+use super::weights::Weights;
 use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Tristate, rounded};
 use crate::splat::convention::Convention;
 use crate::splat::pair::one_term;
@@ -9,6 +10,7 @@ use crate::splat::pair::one_term;
 #[derive(Clone)]
 pub(super) struct Path<M> {
     pub(super) t: Bounded<M>,
+    pub(super) weights: Weights,
     pub(super) colors: Vec<Bounded<M>>,
     pub(super) last: i32,
     /// Other last contributors, of paths merged into this one.
@@ -20,6 +22,7 @@ impl<M: Model> Path<M> {
     /// Widens this path so that it also covers `other`.
     fn cover(&mut self, other: &Self) {
         self.t = self.t.or(other.t);
+        self.weights = self.weights.or(other.weights);
         for (mine, &theirs) in self.colors.iter_mut().zip(&other.colors) {
             *mine = mine.or(theirs);
         }
@@ -31,6 +34,7 @@ impl<M: Model> Path<M> {
         for (slot, &color) in self.colors.iter_mut().zip(color) {
             *slot = color.mul_add(weight, *slot);
         }
+        self.weights = self.weights.and(self.t, weight);
         self.t = next;
         self.last = position;
         self.other_last.clear();
@@ -51,12 +55,13 @@ impl<M: Model> Pixel<M> {
     /// A pixel at its start.
     pub(super) fn new(channels: usize) -> Self {
         let (zero, one) = (Bounded::from_f64(0.0), Bounded::from_f64(1.0));
-        Self::at(one, vec![zero; channels], -1)
+        Self::at(one, Weights::default(), vec![zero; channels], -1)
     }
 
     /// A pixel that has come so far along one path.
-    pub(super) fn at(t: Bounded<M>, colors: Vec<Bounded<M>>, last: i32) -> Self {
-        Self::on(vec![Path { t, colors, last, other_last: Vec::new(), stopped: false }])
+    pub(super) fn at(t: Bounded<M>, weights: Weights, colors: Vec<Bounded<M>>, last: i32) -> Self {
+        let other_last = Vec::new();
+        Self::on(vec![Path { t, weights, colors, last, other_last, stopped: false }])
     }
 
     /// A pixel on its way along these paths.
@@ -159,9 +164,10 @@ pub(super) struct Outcome<M> {
 /// What remains known of a pixel over all its paths, in front of the background.
 pub(super) fn finish<M: Model>(pixel: Pixel<M>, background: &[Bounded<M>]) -> Outcome<M> {
     // Each path is finished by itself: what hangs together on a path stays together.
+    let extra = pixel.extra;
     let mut finished = pixel.paths.into_iter().map(|path| {
         let colors = path.colors.iter().zip(background).map(|(&c, &b)| c + path.t * b);
-        let alpha = Bounded::from_f64(1.0) - path.t;
+        let alpha = path.weights.opacity(path.t, extra);
         (colors.collect::<Vec<_>>(), alpha, path.t, path.last, path.other_last)
     });
     let Some((mut colors, mut alpha, mut t, last, mut other_last)) = finished.next() else {

@@ -84,6 +84,9 @@ pub(super) fn blend<M: Model>(
             }));
             *slot = in_any_order(&terms);
         }
+        for Member { pair, .. } in members {
+            path.weights = path.weights.and(in_front, pair.alpha * in_front);
+        }
         Path { t, ..path }
     };
     let in_front = Bounded::between(low, t_high);
