@@ -11,13 +11,15 @@
 //! any order, and some of them sums of terms in place of terms (tiny-cuda-nn keeps dy/dx, which its
 //! backward pass multiplies by the gradients). A term passes as many products in each, but one that is
 //! exact in one order may round in another: `Sum::add_product` counts those. A feature is also made axis by
-//! axis, as a + t (b - a), and a slope as sums of products that are subtracted: `Otherwise` says what that may cost. Of a point without a cell
+//! axis, as a + t (b - a), and a slope as sums of products that are subtracted: `Otherwise` says what that may cost. What
+//! such a program or another order of products makes of an entry's gradient, `weight` says. Of a point without a cell
 //! ([`super`]) nothing is known, and since it may be added to any entry of the level, nothing of these.
 
 pub mod gate;
 mod keys;
 mod possible;
 mod sum;
+mod weight;
 
 use super::cell::{Cell, corners_of_cell, skewed};
 use super::encoding::Encoding;
@@ -32,6 +34,7 @@ use rayon::prelude::*;
 
 pub use keys::{Keys, keys};
 use sum::{Otherwise, Sum};
+use weight::Weight;
 
 /// Bounds of the numbers of one lane each.
 #[derive(Clone, Debug, PartialEq)]
@@ -328,13 +331,13 @@ impl LevelSums<'_> {
     fn add<M: Model>(
         &mut self,
         entry: usize,
-        weight: Bounded<M>,
+        weight: Weight<M>,
         v_features: &[impl Input<Bounded<M>>],
     ) {
         let mut any = false;
         let sums = &mut self.elements[entry * self.width..][..self.width];
         for (sum, &v) in sums.iter_mut().zip(v_features) {
-            let term = weight * v.lift();
+            let term = weight.times(v.lift());
             any |= term.magnitude() != 0.0;
             sum.add(term);
         }
@@ -347,12 +350,15 @@ impl LevelSums<'_> {
 fn joined_weights<M: Model, const D: usize>(
     seen: &Seen<M, D>,
     encoding: &Encoding,
-) -> Option<Vec<([u32; D], Bounded<M>)>> {
-    let zero = Bounded::<M>::default();
-    let mut joined: Vec<([u32; D], Bounded<M>)> = Vec::new();
+) -> Option<Vec<([u32; D], Weight<M>)>> {
+    let zero = Weight::none();
+    let mut joined: Vec<([u32; D], Weight<M>)> = Vec::new();
     for (number, cell) in seen.cells.as_ref()?.iter().enumerate() {
         let mut own = Vec::new();
-        cell.weights(encoding, |corner, weight| own.push((cell.vertex(corner, encoding), weight)));
+        cell.weights(encoding, |corner, weight| {
+            let weight = Weight::new(weight, corner, cell, encoding);
+            own.push((cell.vertex(corner, encoding), weight));
+        });
         for (vertex, weight) in &mut joined {
             // Each corner once: where ceil is floor, two corners are one vertex.
             let same = own.iter().position(|(own, _)| own == vertex);
@@ -362,7 +368,7 @@ fn joined_weights<M: Model, const D: usize>(
         joined.extend(new);
     }
     if seen.outside == Tristate::Undecided {
-        let either = |w: Bounded<M>| if seen.value_outside { zero.or(w) } else { w.or(zero) };
+        let either = |w: Weight<M>| if seen.value_outside { zero.or(w) } else { w.or(zero) };
         joined.iter_mut().for_each(|(_, weight)| *weight = either(*weight));
     }
     Some(joined)

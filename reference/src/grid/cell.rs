@@ -204,6 +204,14 @@ impl<S: Scalar, const D: usize> Cell<S, D> {
         }
     }
 
+    /// The weights of the right sides of the axes: S(t); of a simplex, t.
+    pub(super) fn right_factors(&self, encoding: &Encoding) -> [S; D] {
+        match encoding.lattice {
+            Lattice::Cubic => self.factors(encoding).map(|[_, right]| right),
+            Lattice::Simplex => self.fractions,
+        }
+    }
+
     /// The weights of the sides of each axis: 1 - S(t) and S(t).
     #[inline(always)]
     fn factors(&self, encoding: &Encoding) -> [[S; 2]; D] {

@@ -1,5 +1,5 @@
 //! The gradients of points as public programs spell them, in f32: whatever the order in which they multiply, and
-//! whether terms or sums of terms, they lie inside the bounds. Formulas only; counted as the module of bounds does.
+//! whether terms or sums of terms, they lie inside the bounds; and so do those of entries. Formulas only; counted as the module of bounds does.
 
 use super::*;
 use crate::arithmetic::{Bounded, Ieee, Scalar};
@@ -282,4 +282,94 @@ fn programs_that_go_along_axes_lie_inside_the_bounds() {
     println!("features {:.3} of 12 roundings of weighted entries", without[0]);
     assert!(worst.iter().all(|ratio| (0.1..=1.0).contains(ratio)), "{worst:?}");
     assert!(without[0] > 1.0, "it would lie inside a bound by weights too: {without:?}");
+}
+
+/// A way to write what comes to a corner: v, the t of each axis, and the corner, of which bit j is the side of axis j.
+type OfCorner = (&'static str, fn(f32, &[f32], usize) -> f32);
+
+/// What is left of v after one axis after another, from the last to the first.
+fn through_axes(v: f32, sides: &[f32], corner: usize, step: impl Fn(f32, f32, bool) -> f32) -> f32 {
+    let axes = sides.iter().enumerate().rev();
+    axes.fold(v, |g, (axis, &t)| step(g, t, corner >> axis & 1 == 1))
+}
+
+/// For the gradients of entries.
+const OF_CORNERS: [OfCorner; 5] = [
+    ("the oracle's: v (o_x o_y o_z)", |v, sides, corner| {
+        let factor = |(axis, t): (usize, &f32)| if corner >> axis & 1 == 1 { *t } else { 1.0 - t };
+        sides.iter().enumerate().map(factor).product::<f32>() * v
+    }),
+    ("((v o_z) o_y) o_x", |v, sides, corner| {
+        through_axes(v, sides, corner, |g, t, right| g * if right { t } else { 1.0 - t })
+    }),
+    // a + t (b - a), differentiated automatically.
+    ("g - g t to the left, g t to the right", |v, sides, corner| {
+        through_axes(v, sides, corner, |g, t, right| if right { g * t } else { g - g * t })
+    }),
+    ("the same with one rounding", |v, sides, corner| {
+        through_axes(v, sides, corner, |g, t, right| if right { g * t } else { (-g).mul_add(t, g) })
+    }),
+    // b - (1 - t) (b - a).
+    ("g (1 - t) to the left, g - g (1 - t) to the right", |v, sides, corner| {
+        through_axes(v, sides, corner, |g, t, right| {
+            let left = g * (1.0 - t);
+            if right { g - left } else { left }
+        })
+    }),
+];
+
+/// The entries' gradients by all spellings, and by one that takes each entry for its neighbour's.
+#[test]
+fn programs_that_go_back_along_axes_lie_inside_the_bounds_of_entries() {
+    let (mut worst, mut wrong) = ([0.0_f64; OF_CORNERS.len()], 0.0_f64);
+    for seed in 0..400 {
+        let interpolation = [Interpolation::Linear, Interpolation::Smoothstep][seed % 2];
+        let encoding = Encoding { interpolation, ..Encoding::default() };
+        let mut case = Case::new(encoding, [3, 1], 6, seed);
+        let grid = Grid::new(encoding, [3, 1], &[4.0], &[5], &[0, 40]).expect("it fits");
+        (case.grid, case.v_features) = (grid, case.v_features[..6].to_vec());
+        case.table.truncate(40);
+        // Fractions that are exact: of four bits, with 0 among them.
+        if seed % 4 < 2 {
+            case.positions.iter_mut().for_each(|x| *x = (*x * 64.0).round() / 64.0);
+        } else {
+            few_bits(&mut case, &mut Random(seed as u64 ^ 0xb175));
+        }
+        let Case { grid, positions, v_features, .. } = &case;
+        let bounds = bounds::backward::<Ieee>(grid, positions, v_features);
+        let tolerances = bounds.tolerances(&<Ieee as crate::arithmetic::Model>::TABLE);
+        let level = &grid.levels()[0];
+        let mut found = vec![[0.0_f32; OF_CORNERS.len()]; bounds.elements.len()];
+        let mut neighbours = vec![0.0_f32; bounds.elements.len()];
+        for (&position, &v) in positions.as_chunks::<3>().0.iter().zip(v_features) {
+            let cell = Cell::<f32, 3>::of(position, level, &encoding).expect("it has a cell");
+            let sides = cell.fractions().map(|t| match interpolation {
+                Interpolation::Smoothstep => t * t * (3.0 - 2.0 * t),
+                Interpolation::Linear | Interpolation::Nearest => t,
+            });
+            for corner in 0..8 {
+                let entry = level.entry(cell.vertex(corner, &encoding)) as usize;
+                for (sum, (_, spelling)) in found[entry].iter_mut().zip(&OF_CORNERS) {
+                    *sum += spelling(v, &sides, corner);
+                }
+                let other = level.entry(cell.vertex(corner ^ 1, &encoding)) as usize;
+                neighbours[other] += OF_CORNERS[0].1(v, &sides, corner);
+            }
+        }
+        for (entry, (bound, tolerance)) in bounds.elements.iter().zip(tolerances).enumerate() {
+            let ratio = |value: f32| {
+                let error = (f64::from(value) - bound.value).abs();
+                if error == 0.0 { 0.0 } else { error / tolerance }
+            };
+            for (worst, &value) in worst.iter_mut().zip(&found[entry]) {
+                *worst = worst.max(ratio(value));
+            }
+            wrong = wrong.max(ratio(neighbours[entry]).min(1e9));
+        }
+    }
+    for (worst, (name, _)) in worst.iter().zip(&OF_CORNERS) {
+        println!("{worst:.3} of the bound: {name}");
+        assert!((0.1..=1.0).contains(worst), "{name}: {worst}");
+    }
+    assert!(wrong > 1e3, "a neighbour's entry is far outside: {wrong}");
 }
