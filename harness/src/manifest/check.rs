@@ -15,7 +15,7 @@ use toml::Spanned;
 
 use self::contents::KINDS;
 use super::text::File;
-use crate::manifest::types::{Argument, Language, Manifest, Presets, Start};
+use crate::manifest::types::{Argument, Language, Manifest, Parameter, Presets, Start};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_judge::workload::{BuiltIn, Constant};
@@ -80,7 +80,7 @@ pub(super) fn manifest(
     }
     check.views(&manifest)?;
     check.buffers(&manifest)?;
-    check.outputs(&manifest)?;
+    Check::outputs(&manifest)?;
     Check::channels(&manifest)?;
     check.none(&manifest)?;
     Check::halves(&manifest)?;
@@ -384,28 +384,42 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// No output lies in two buffers, or begins in two ways; of gradients by opacities and by logits there is one.
-    fn outputs(&self, manifest: &Manifest) -> Result<(), Problem> {
-        let by = |tensor| manifest.arrays().find(|(_, array)| array.holds(tensor));
-        if let (Some(_), Some((parameter, _))) = (by(Tensor::VOpacities), by(Tensor::VLogits)) {
-            let advice = "one of them is judged: give the other a buffer of its own, such as zeros";
-            let problem =
-                Problem::new(parameter.place.as_str(), "v_logits beside v_opacities", advice);
-            return Err(problem.at_line(parameter.line));
-        }
+    /// No output lies in two buffers, or begins in two ways; of two arrays that are the same numbers there is one.
+    fn outputs<'m>(manifest: &'m Manifest) -> Result<(), Problem> {
         let mut seen: Vec<(&Array, Start, usize)> = Vec::new();
-        for parameter in manifest.parameters() {
-            let Argument::Output(array, start) = &parameter.argument else { continue };
+        let pointers = |parameter: &'m Parameter| {
+            parameter.argument.pointers().into_iter().map(move |one| (parameter, one))
+        };
+        for (parameter, argument) in manifest.parameters().flat_map(pointers) {
+            let Argument::Output(array, start) = argument else { continue };
+            let wrong = |value: String, advice: &str| {
+                let problem = Problem::new(parameter.place.as_str(), value, advice);
+                Err(problem.at_line(parameter.line))
+            };
             for (known, begins, line) in &seen {
-                if let Some(tensor) = array.shared_with(known)
-                    && (*known, begins) != (array, start)
-                {
+                if (*known, begins) == (array, start) {
+                    continue;
+                }
+                if let Some(tensor) = array.shared_with(known) {
                     let value =
                         format!("{} again, described differently in line {line}", tensor.name());
                     let advice = "an output lies in one buffer: describe it alike everywhere";
-                    return Err(Problem::new(parameter.place.as_str(), value, advice)
-                        .at_line(parameter.line));
+                    return wrong(value, advice);
                 }
+            }
+            let mut others = seen.iter().filter(|(known, ..)| *known != array);
+            let same = others.find_map(|(known, ..)| array.same_numbers(Some(known)));
+            if let Some([a, b]) = same.or_else(|| array.same_numbers(None)) {
+                if a == b {
+                    return wrong(
+                        format!("{} twice", a.name()),
+                        "an output holds each number once",
+                    );
+                }
+                let value = format!("{} beside {}", a.name(), b.name());
+                let advice =
+                    "one of them is judged: give the other a buffer of its own, such as zeros";
+                return wrong(value, advice);
             }
             seen.push((array, *start, parameter.line));
         }

@@ -253,6 +253,14 @@ impl Manifest {
         let both = names(&[Tensor::ColorsOrSh]);
         let [direct, harmonics] =
             [Tensor::Colors, Tensor::Sh].map(|tensor| both || names(&[tensor]));
+        // One that takes both and returns the gradients of one is judged on the cases that have it.
+        let returned = [Tensor::VColors, Tensor::VSh];
+        let returned = returned.map(|tensor| names(&[tensor, Tensor::VColorsOrSh]));
+        let (direct, harmonics) = match (self.kind, direct && harmonics, returned) {
+            (KernelKind::ProjectBackward, true, [true, false]) => (true, false),
+            (KernelKind::ProjectBackward, true, [false, true]) => (false, true),
+            (_, _, _) => (direct, harmonics),
+        };
         match (self.kind, direct, harmonics) {
             (KernelKind::Project | KernelKind::ProjectBackward, false, true) => {
                 ColorForms::Harmonics

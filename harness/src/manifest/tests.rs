@@ -1,4 +1,5 @@
 mod runs;
+mod twice;
 
 use super::*;
 use proptest::prelude::*;

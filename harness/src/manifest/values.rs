@@ -148,7 +148,13 @@ pub(super) fn outputs(
     let beside = beside(tensors(), kind);
     let own = |tensor: &Tensor| vec![0; tensor.sides(symbols).iter().product()];
     numbers.extend(beside.iter().map(|tensor| (tensor.name(), own(tensor))));
+    // Of an output in two forms a case has one: the array of the other says nothing.
+    let forms = [Tensor::VColors, Tensor::VSh].map(|form| tensors().any(|tensor| tensor == form));
+    let in_both = forms == [true; 2];
     for (array, words) in held {
+        if in_both && array.is_of_other_form(symbols) {
+            continue;
+        }
         array.unpack(words, symbols, &mut numbers);
     }
     places_of_last(held, &mut numbers, symbols, inputs)?;

@@ -1,6 +1,8 @@
 //! How arrays lie in a foreign kernel's buffers: columns of one or several tensors, row by row or plane
 //! by plane, and what a project's numbers mean where they are not gsplat's.
 
+mod held;
+
 use std::borrow::Cow;
 
 use splatcheck_gpu::stage::Port;
@@ -12,6 +14,7 @@ use super::symbols::Symbols;
 use super::tensor::words::{folded, words};
 use super::tensor::{Rows, Tensor, Use, Width};
 use crate::floats::{self, Stored};
+pub use held::{beside, not_held, roundings_of_meaning};
 use splatcheck_judge::verdict::{index, place};
 
 /// In which order the numbers of a buffer lie.
@@ -198,6 +201,19 @@ impl Array {
         self.fields.iter().find(both).and_then(|field| field.tensor())
     }
 
+    /// Whether a case may have none of its numbers, in whose place the same kernel has others: direct colours and
+    /// harmonics are two forms of one output of the backward projection.
+    #[must_use]
+    pub fn is_of_other_form(&self, symbols: &Symbols) -> bool {
+        let direct = symbols.coefficients == 0;
+        self.kind == KernelKind::ProjectBackward
+            && self.tensors().any(|tensor| match tensor {
+                Tensor::VColors => !direct,
+                Tensor::VSh => direct,
+                _ => false,
+            })
+    }
+
     fn width(&self, symbols: &Symbols) -> usize {
         self.fields.iter().map(|field| field.width(symbols)).sum()
     }
@@ -334,7 +350,7 @@ impl Array {
                         }
                         Layout::Transposed => {
                             let side = field.side();
-                            row * width + number % side * side + number / side
+                            row * width + column + number % side * side + number / side
                         }
                         Layout::Axes(axes) => axes.place(row * whole + number, &sides),
                     };
@@ -467,52 +483,6 @@ fn keep(outputs: &mut [(&'static str, Vec<u32>)], tensor: Tensor, place: usize, 
     if let Some((_, numbers)) = itself {
         numbers[place] = word;
     }
-}
-
-/// Those of the tensors that are compared themselves, beside the stage's outputs, each once.
-pub fn beside(tensors: impl Iterator<Item = Tensor>, kind: KernelKind) -> Vec<Tensor> {
-    let mut all = Vec::new();
-    for tensor in tensors.filter(|tensor| tensor.is_compared_beside(kind)) {
-        if !all.contains(&tensor) {
-            all.push(tensor);
-        }
-    }
-    all
-}
-
-/// The roundings of a term that the meaning of some arrays brings: by normalized device coordinates a kernel
-/// multiplies each term by half a side of the image, and what comes back is divided by it; a folded background is
-/// one number that was rounded once.
-pub fn roundings_of_meaning<'a>(arrays: impl Iterator<Item = &'a Array>) -> u8 {
-    let (mut ndc, mut folded) = (false, false);
-    for array in arrays {
-        ndc |= array.meaning.ndc;
-        folded |= array.meaning.folded;
-    }
-    2 * u8::from(ndc) + u8::from(folded)
-}
-
-/// The first of these tensors of which the arrays do not hold every number.
-pub fn not_held<'a>(
-    arrays: impl Iterator<Item = &'a Array>,
-    wanted: &[Tensor],
-    channels: Option<u32>,
-) -> Option<Tensor> {
-    let fields: Vec<Field> = arrays.flat_map(|array| array.fields.iter().copied()).collect();
-    let held = |tensor: Tensor| {
-        let component = |index| fields.contains(&Field::Component(tensor, index));
-        fields.contains(&Field::Whole(tensor))
-            || match tensor.width() {
-                Width::Fixed(width) => (0..width).all(component),
-                Width::Channels => channels.is_some_and(|count| (0..count as usize).all(component)),
-                Width::Square(_)
-                | Width::Harmonics(_)
-                | Width::FirstHarmonic
-                | Width::AsGiven
-                | Width::Dim(_) => false,
-            }
-    };
-    wanted.iter().copied().find(|tensor| !held(*tensor))
 }
 
 #[cfg(test)]

@@ -382,6 +382,23 @@ impl Check<'_> {
                     let value = format!("{} twice", tensor.name());
                     return Err(at.problem(&value, "an output holds each number once"));
                 }
+                if key == "outputs"
+                    && let Some(array) = &one.array
+                {
+                    let before = all[..place].iter().filter_map(|other| other.array.as_ref());
+                    let mut same = before.map(|other| array.same_numbers(Some(other)));
+                    let own = || array.same_numbers(None);
+                    if let Some([a, b]) = same.find_map(|pair| pair).or_else(own) {
+                        if a == b {
+                            let value = format!("{} twice", a.name());
+                            return Err(at.problem(&value, "an output holds each number once"));
+                        }
+                        let value = format!("{} beside {}", a.name(), b.name());
+                        let advice = "both are the same numbers, and one of them is judged: say unused = true, \
+                                      with its shape, of an array that holds the other alone";
+                        return Err(at.problem(&value, advice));
+                    }
+                }
             }
         }
         Ok(())
@@ -394,8 +411,8 @@ const FULL: [&str; 3] = ["eps2d", "near", "far"];
 /// What the outputs must hold: of each entry, all tensors of one of its groups.
 fn wanted(interface: &Interface) -> Vec<&'static [&'static [Tensor]]> {
     use Tensor::{
-        ProjectedConics, ProjectedMeans2d, Radii, VColors, VConics, VLogScales, VLogits, VMeans,
-        VMeans2d, VOpacities, VQuats, VScales, VSh, VShDc, VShRest,
+        ProjectedConics, ProjectedMeans2d, Radii, VColors, VConics, VLogScales,
+        VLogits, VMeans, VMeans2d, VOpacities, VQuats, VScales, VSh, VShDc, VShRest,
     };
     match interface.level {
         Level::Project => vec![&[&[ProjectedMeans2d, ProjectedConics, Radii]]],
@@ -406,7 +423,8 @@ fn wanted(interface: &Interface) -> Vec<&'static [&'static [Tensor]]> {
             vec![&[&[VMeans2d, VConics, VColors]], &[&[VOpacities], &[VLogits]]]
         }
         Level::Full => {
-            let mut all: Vec<&'static [&'static [Tensor]]> = vec![&[&[VMeans, VQuats]]];
+            let mut all: Vec<&'static [&'static [Tensor]]> =
+                vec![&[&[VMeans, VQuats]]];
             let raw = interface.taken().raw;
             all.push(if raw.log_scales { &[&[VLogScales]] } else { &[&[VScales]] });
             all.push(if raw.logits { &[&[VLogits]] } else { &[&[VOpacities]] });

@@ -91,7 +91,7 @@ fn a_source_is_one_file_of_one_version() {
 fn a_preset_that_no_case_can_be_for_is_refused() {
     let text = r#"[full]
 inputs = [{ name = "sh" }]
-outputs = [{ name = "v_means" }, { name = "v_quats" }, { name = "v_scales" }, { name = "v_opacities" }, { name = "v_sh" }]
+outputs = [{ name = "render_colors" }, { name = "v_means" }, { name = "v_quats" }, { name = "v_scales" }, { name = "v_opacities" }, { name = "v_sh" }]
 "#;
     let own = |channels: u32| Preset::parse("own", format!("channels = {channels}\n{text}"));
     assert!(own(3).is_ok(), "as harmonics have");
@@ -177,7 +177,8 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         ("render_alphas", "render_transmittance", "which formulation buffer, final_t"),
         (", layout = \"planar\"", ", layout = \"chw\"", "is 'chw' for v_colors: it is no image"),
         ("{ name = \"v_colors\", layout = \"planar\" },", "", "raster.outputs is without v_colors"),
-        ("\"v_opacities\"", "\"v_conics\"", "raster.outputs is without v_opacities"),
+        (", \"v_opacities\"", "", "raster.outputs is without v_opacities"),
+        ("\"v_opacities\"", "\"v_conics\"", "v_conics twice: an output holds each number once"),
         ("[raster]", "[raster]\nby_camera = 1", "not understood (invalid type: integer `1`"),
         (
             "[raster]",
@@ -227,4 +228,32 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
     let text = refused("convention = \"gsplat\"");
     assert_eq!(text, "the preset is without a level: describe a level's arrays, as in [raster]");
     assert_eq!(SIDES.len(), 13, "names of shapes are listed in docs/src/presets.md");
+}
+
+/// Of two outputs that are the same numbers the last would stand for both.
+#[test]
+fn two_outputs_of_the_same_numbers_are_refused() {
+    let both = |from: &str, to: &str| refused(&GOOD.replacen(from, to, 1));
+    let logits = "{ name = \"v_logits\" },\n    { name = \"v_abs\"";
+    let said = both("{ name = \"v_abs\"", logits);
+    assert!(said.contains("v_logits beside v_opacities: both are the same numbers"), "{said}");
+    assert!(said.contains("say unused = true"), "{said}");
+    let said = both("\"v_opacities\"]", "\"v_opacities\", \"v_logits\"]");
+    assert!(said.contains("v_opacities beside v_logits: both are the same numbers"), "{said}");
+    let full = |outputs: &str| {
+        let inputs = "inputs = [{ name = \"sh\" }, { name = \"scales\" }]";
+        let always = "{ name = \"v_means\" }, { name = \"v_quats\" }, { name = \"v_scales\" }, \
+                      { name = \"v_opacities\" }, { name = \"render_colors\" }";
+        format!("[full]\n{inputs}\noutputs = [{always}, {outputs}]\n")
+    };
+    for (outputs, words) in [
+        ("{ name = \"v_sh\" }, { name = \"v_log_scales\" }", "v_log_scales beside v_scales"),
+        ("{ name = \"v_sh\" }, { name = \"v_sh_dc\" }", "v_sh_dc beside v_sh"),
+        ("{ name = \"v_sh\" }, { name = \"v_sh_rest\" }", "v_sh_rest beside v_sh"),
+    ] {
+        let said = refused(&full(outputs));
+        assert!(said.contains(words), "{said}");
+    }
+    let parts = full("{ name = \"v_sh_dc\" }, { name = \"v_sh_rest\" }");
+    assert!(Preset::parse("own", parts).is_ok(), "two parts of one output");
 }
