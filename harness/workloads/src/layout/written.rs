@@ -115,6 +115,10 @@ impl Written<'_> {
             }
         }
         let layout = match (self.axes, self.layout, &fields[..]) {
+            (None, Some("transposed"), fields) if !matches!(fields, [Field::Whole(_)]) => {
+                let advice = "it is for a matrix alone: give each a buffer of its own";
+                return Err(at.key("layout").problem("'transposed' beside fields", advice));
+            }
             (None, ..) => self.layout(kind, first, at)?,
             (Some(axes), None, [Field::Whole(tensor)]) => axes_of(axes, *tensor, &at.key("axes"))?,
             (Some(_), Some(_), _) => {

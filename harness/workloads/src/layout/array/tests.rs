@@ -168,3 +168,29 @@ fn a_ports_dimensions_lie_in_the_order_that_is_named() {
         assert_eq!(Axes::new(wrong), None, "{wrong:?}");
     }
 }
+
+/// Columns of a matrix lie in the order of its rows; beside another array it is refused, by the name of the key.
+#[test]
+fn a_transposed_matrix_lies_alone() {
+    use crate::layout::written::{At, Written};
+    let kind = KernelKind::Full;
+    let names = ["viewmats".to_owned(), "campos".to_owned()];
+    let written = |fields| Written {
+        tensor: None,
+        fields: Some(fields),
+        layout: Some("transposed"),
+        axes: None,
+        end: None,
+        none: None,
+        units: None,
+        off_diagonal: None,
+        background: None,
+    };
+    let at = At { line: 1, place: "input".to_owned() };
+    let problem = written(&names).array(kind, None, &at).expect_err("a matrix and a position");
+    assert!(problem.to_string().contains("'transposed' beside fields: it is for"), "{problem}");
+    let part = ["viewmats.1".to_owned()];
+    assert!(written(&part).array(kind, None, &at).is_err(), "a number has no columns");
+    let alone = written(&names[..1]).array(kind, None, &at).expect("alone").expect("an array");
+    assert_eq!(alone.element(&symbols(), 1).as_deref(), Some("viewmats[0, 1, 0]"), "by columns");
+}
