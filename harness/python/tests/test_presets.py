@@ -175,7 +175,7 @@ def test_a_preset_that_no_case_can_be_for_is_refused(tmp_path):
 [full]
 inputs = [{ name = "sh" }]
 outputs = [
-    { name = "v_means" }, { name = "v_quats" }, { name = "v_scales" }, { name = "v_opacities" }, { name = "v_sh" },
+    { name = "render_colors" }, { name = "v_means" }, { name = "v_quats" }, { name = "v_scales" }, { name = "v_opacities" }, { name = "v_sh" },
 ]
 """)
     with pytest.raises(ValueError, match="own.toml:1: channels is 5: level full takes harmonics alone"):

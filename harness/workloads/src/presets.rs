@@ -114,6 +114,12 @@ impl Interface {
         arrays.flat_map(Array::tensors)
     }
 
+    /// The tensors of what it writes.
+    pub fn returned(&self) -> impl Iterator<Item = Tensor> {
+        let arrays = self.outputs.iter().filter_map(|one| one.array.as_ref());
+        arrays.flat_map(Array::tensors)
+    }
+
     /// The name of the written array that holds an output.
     #[must_use]
     pub fn array_with(&self, output: &str) -> Option<&str> {

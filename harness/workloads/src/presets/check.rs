@@ -411,7 +411,7 @@ const FULL: [&str; 3] = ["eps2d", "near", "far"];
 /// What the outputs must hold: of each entry, all tensors of one of its groups.
 fn wanted(interface: &Interface) -> Vec<&'static [&'static [Tensor]]> {
     use Tensor::{
-        ProjectedConics, ProjectedMeans2d, Radii, VColors, VConics, VLogScales,
+        ProjectedConics, ProjectedMeans2d, Radii, RenderColors, VColors, VConics, VLogScales,
         VLogits, VMeans, VMeans2d, VOpacities, VQuats, VScales, VSh, VShDc, VShRest,
     };
     match interface.level {
@@ -424,7 +424,7 @@ fn wanted(interface: &Interface) -> Vec<&'static [&'static [Tensor]]> {
         }
         Level::Full => {
             let mut all: Vec<&'static [&'static [Tensor]]> =
-                vec![&[&[VMeans, VQuats]]];
+                vec![&[&[RenderColors, VMeans, VQuats]]];
             let raw = interface.taken().raw;
             all.push(if raw.log_scales { &[&[VLogScales]] } else { &[&[VScales]] });
             all.push(if raw.logits { &[&[VLogits]] } else { &[&[VOpacities]] });

@@ -93,6 +93,8 @@ fn a_preset_that_no_case_can_be_for_is_refused() {
 inputs = [{ name = "sh" }]
 outputs = [{ name = "render_colors" }, { name = "v_means" }, { name = "v_quats" }, { name = "v_scales" }, { name = "v_opacities" }, { name = "v_sh" }]
 "#;
+    let blind = refused(&text.replacen("{ name = \"render_colors\" }, ", "", 1));
+    assert!(blind.contains("full.outputs is without render_colors: name it"), "{blind}");
     let own = |channels: u32| Preset::parse("own", format!("channels = {channels}\n{text}"));
     assert!(own(3).is_ok(), "as harmonics have");
     let said = refused(&format!("channels = 5\n{text}"));

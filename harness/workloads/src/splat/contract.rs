@@ -9,8 +9,9 @@ use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
 use super::whole::{Taken, as_whole};
 use super::{CameraForms, ColorForms, Splat, comparing, fitted, has_gaussians, splat_case};
-use crate::layout::Tensor as Array;
+use crate::layout::{KernelKind, Tensor as Array};
 use crate::presets::{Interface, NoSuchLevel, Preset, of_preset};
+use splatcheck_gpu::stage::Port;
 use splatcheck_gpu::{Reduction, Setting, TensorError, Tensors};
 use splatcheck_judge::campaign::Item;
 use splatcheck_judge::diagnosis::Diagnosis;
@@ -321,11 +322,24 @@ impl Contract {
         }
     }
 
-    /// The outputs of a stage of another workload that the preset's kernel does not return.
+    /// The outputs of the level that no array of the preset holds: those that such a kernel may have, in a form that
+    /// a case for it has.
     fn left_out(&self) -> Vec<&'static str> {
         let Some(interface) = self.interface() else { return Vec::new() };
-        let ports = self.stage().spec().outputs.iter();
-        ports.filter(|port| !interface.has(Array::Port(port))).map(|port| port.name).collect()
+        let kind = KernelKind::from(self.level);
+        let forms = self.color_forms();
+        let lacks = |port: &&Port| {
+            let held = interface.returned().any(|t| t.port(kind).is_some_and(|p| p.0 == port.name));
+            !held
+                && match Array::of_port(port.name, kind) {
+                    // A kernel without this array compensates nothing.
+                    None | Some(Array::Compensations) => false,
+                    Some(Array::VColors) => forms != ColorForms::Harmonics,
+                    Some(Array::VSh) => forms != ColorForms::Direct,
+                    Some(_) => true,
+                }
+        };
+        self.stage().spec().outputs.iter().filter(lacks).map(|port| port.name).collect()
     }
 
     /// The workload that its cases are of.
@@ -335,13 +349,18 @@ impl Contract {
         crate::find(self.level.workload()).unwrap_or_else(|_| Arc::new(Splat::default()))
     }
 
-    /// Outputs of a preset that are read and compared with nothing, each with why.
+    /// What of a preset is compared with nothing, each with why: outputs that are read, and those of the level that
+    /// are not.
     #[must_use]
     pub fn not_compared(&self) -> Vec<String> {
         let outputs = self.interface().map_or(&[][..], |interface| &interface.outputs);
         let unused = outputs.iter().filter(|output| output.array.is_none());
         let why = "the preset has no bound for it, and its type and shape alone are checked";
-        unused.map(|output| format!("{}: {why}", output.name)).collect()
+        let unused = unused.map(|output| format!("{}: {why}", output.name));
+        let unnamed = self.left_out().into_iter();
+        unused
+            .chain(unnamed.map(|name| format!("{name}: the preset names no array for it")))
+            .collect()
     }
 
     /// Which of the preset's arrays an output is read from, in words, where the array has another name.

@@ -293,3 +293,37 @@ fn arrays_that_are_read_and_not_compared_are_named() {
     );
     assert_eq!(Contract::default().not_compared(), Vec::<String>::new(), "all is compared");
 }
+
+/// What a preset does not name is not compared, and that is said: each output of the level, unless no case for the
+/// kernel has it.
+#[test]
+fn outputs_that_a_preset_does_not_name_are_said_to_be_left_out() {
+    let lines = |preset: &Arc<Preset>, level| {
+        let contract = Contract::of_preset(preset, Some(level), (None, None));
+        contract.expect("it has the level").not_compared()
+    };
+    let of = |name: &str, level| lines(&Preset::find(name).expect("our own"), level);
+    let why = "the preset names no array for it";
+    let unnamed = |lines: Vec<String>| {
+        let own = lines.iter().filter_map(|line| line.strip_suffix(why)?.strip_suffix(": "));
+        own.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(unnamed(of("gsplat-1.5", Level::Full)), Vec::<String>::new(), "it names all");
+    assert_eq!(unnamed(of("gsplat-1.5", Level::ProjectBackward)), Vec::<String>::new());
+    let inria = ["render_alphas", "v_viewmats", "v_backgrounds"];
+    assert_eq!(
+        unnamed(of("inria", Level::Full)),
+        inria,
+        "no gradient of the opacity, or of cameras"
+    );
+    assert_eq!(unnamed(of("inria", Level::Raster)), Vec::<String>::new(), "a preset has all");
+    assert_eq!(unnamed(of("fastgs", Level::Full)), ["v_backgrounds"], "no case has v_colors");
+    let own = |text: &str| Arc::new(Preset::parse("own", text.to_owned()).expect("it is right"));
+    let projection = own("[projection]\ninputs = [{ name = \"means\" }]\n\
+         outputs = [{ name = \"radii\" }, { name = \"means2d\" }, { name = \"conics\" }]\n");
+    assert_eq!(unnamed(lines(&projection, Level::Project)), ["covars2d", "depths"]);
+    let level = "spherical_harmonics_backward".parse::<Level>().expect("a stage");
+    let harmonics = own("[stage.spherical_harmonics_backward]\ninputs = [{ name = \"dirs\" }]\n\
+         outputs = [{ name = \"v_coeffs\" }]\n");
+    assert_eq!(unnamed(lines(&harmonics, level)), ["v_dirs"], "of another workload");
+}
