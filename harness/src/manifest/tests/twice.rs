@@ -69,7 +69,7 @@ fn of_two_forms_of_colours_a_case_has_one() {
         ..Symbols::default()
     };
     let words: Vec<u32> = (1..25).collect();
-    let of = |held: &[(&Array, Vec<u32>)], symbols| {
+    let of = |held: &[(&Array, Vec<u32>)], symbols: &Symbols| {
         let all = values::outputs(kind, held, symbols, &Tensors::new()).expect("they fit");
         all.get("v_colors").expect("one of both").words().to_vec()
     };
@@ -84,7 +84,14 @@ fn of_two_forms_of_colours_a_case_has_one() {
         );
         Manifest::parse(&text).expect(outputs).color_forms()
     };
-    assert_eq!(forms("{ tensor = \"v_colors\" }, { tensor = \"v_sh\" }"), ColorForms::Both);
-    assert_eq!(forms("{ tensor = \"v_colors\" }"), ColorForms::Direct, "no harmonics come back");
+    assert_eq!(
+        forms("{ tensor = \"v_colors\", role = \"write\" }, { tensor = \"v_sh\" }"),
+        ColorForms::Both
+    );
+    assert_eq!(
+        forms("{ tensor = \"v_colors\", role = \"write\" }"),
+        ColorForms::Direct,
+        "no harmonics come back"
+    );
     assert_eq!(forms("{ tensor = \"v_sh\" }"), ColorForms::Harmonics, "no direct ones");
 }
