@@ -51,5 +51,6 @@ fn what_an_open_comparison_leaves_out_is_not_judged() {
     for open in [OPEN, "x[i] * 0.3 * 3.3333333 > x[i]", "x[i] * 0.7 * 1.4285715 >= x[i]"] {
         let said = of(&format!("if (!({open})) {{ v_x[i] = w[i] * v_y[i]; }}"));
         assert_ne!(said.code, Some(1), "{open}: {said:?}");
+        assert!(said.out.contains("derivatives compared"), "it ran: {open}: {said:?}");
     }
 }

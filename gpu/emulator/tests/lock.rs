@@ -20,7 +20,9 @@ fn left_by(text: &str, [blocks, threads, words]: [u32; 3]) -> Vec<(Schedule, Vec
         let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
         let arguments = vec![Argument::from(buffer)];
         let launch = Launch { grid, block, arguments, ..Launch::default() };
-        let ran = run(&module, "k", &launch, &mut memory, &schedule, Observers::default());
+        // As many as a command grants.
+        let observers = Observers { budget: 1 << 24, ..Observers::default() };
+        let ran = run(&module, "k", &launch, &mut memory, &schedule, observers);
         ran.unwrap_or_else(|error| panic!("{schedule:?}: {error}"));
         let bytes = memory.read(buffer).expect("it was written");
         (schedule, bytes)

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{CliError, Outcome};
 use super::paths;
+use super::stale;
 use splatcheck_judge::gate::{
     Conclusion, Evidence, FailOn, Gate, KnownFailures, Provenance, Summary, junit, sarif,
     step_summary,
@@ -197,10 +198,7 @@ impl GatePlan {
         let summary = Summary::new(&self.gate, &conclusion, evidence, files).of(run);
         let told = self.write(&summary).and_then(|()| Ok(tell(&conclusion, out)?));
         if told.is_err() {
-            // The command ends with code 2: none of its files may say that everything passes.
-            for file in [&self.json, &self.junit, &self.sarif].into_iter().flatten() {
-                let _ = fs::remove_file(file);
-            }
+            stale::remove_own([&self.json, &self.junit, &self.sarif]);
         }
         told?;
         Ok(conclusion.outcome()?)

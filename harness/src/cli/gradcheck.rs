@@ -14,6 +14,7 @@ use std::io::Write;
 
 use super::exit::{CliError, Outcome};
 use super::output::Progress;
+use super::stale;
 pub use asked::{Asked, Cases, Found, Question, Ran};
 pub use options::{AccuracyArgs, CompareArgs, GradcheckArgs, Plan};
 pub use replayed::replayed;
@@ -41,15 +42,11 @@ pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     {
         report::save(plan, &programs, case, file)?;
     }
-    if let Some(file) = &plan.json {
-        report::write_json(plan, &ran.all, file)?;
+    let told = tell(plan, &ran, again, out);
+    if told.is_err() {
+        stale::remove_own([&plan.json, &plan.junit, &plan.sarif, &plan.html]);
     }
-    gate::write(plan, &ran)?;
-    if let Some(file) = &plan.html {
-        page::write(plan, &ran, again, file)?;
-    }
-    out.write_all(text(&ran, again).as_bytes())?;
-    out.flush()?;
+    told?;
     if ran.is_wrong() {
         return Ok(Outcome::Disagree);
     }
@@ -57,4 +54,17 @@ pub fn run(plan: &Plan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Some(why) => Err(CliError::new(why)),
         None => Ok(Outcome::Agree),
     }
+}
+
+/// Writes the files that were asked for, and prints the report.
+fn tell(plan: &Plan, ran: &Ran, again: &[String], out: &mut dyn Write) -> Result<(), CliError> {
+    if let Some(file) = &plan.json {
+        report::write_json(plan, &ran.all, file)?;
+    }
+    gate::write(plan, ran)?;
+    if let Some(file) = &plan.html {
+        page::write(plan, ran, again, file)?;
+    }
+    out.write_all(text(ran, again).as_bytes())?;
+    Ok(out.flush()?)
 }

@@ -57,7 +57,7 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
     unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let idle: Vec<_> = if interrupt::is_asked() { Vec::new() } else { idle(&mutants, &ran) };
     for name in &idle {
-        writeln!(out, "NOT EXERCISED: {name}: no engine that ran can run it")?;
+        writeln!(out, "NOT EXERCISED: {name}: it did not run on any engine")?;
     }
     out.flush()?;
     let named = idle.iter().find(|name| plan.mutants.iter().any(|named| named == *name));

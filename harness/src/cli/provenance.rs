@@ -94,7 +94,8 @@ pub(super) fn version_of(command: &CommandPlan) -> String {
     let level = contract.level();
     let mut words = vec!["command".to_owned(), format!("level {level}")];
     if level == Level::Raster {
-        words.push(format!("formulation {}", contract.formulation()));
+        let any = if command.promise.is_any() { "any, at first " } else { "" };
+        words.push(format!("formulation {any}{}", contract.formulation()));
     }
     words.extend(contract.preset().map(|preset| format!("preset {}", preset.name())));
     if !contract.built_in().is_empty() {

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The options that name a report, each with the end of its file's name.
 const REPORTS: [(&str, &str); 4] =
@@ -22,9 +22,20 @@ pub(super) fn remove_reports(words: &[OsString]) {
         let end = Path::new(&file).extension();
         let is_report =
             report.zip(end).is_some_and(|((_, own), end)| end.eq_ignore_ascii_case(own));
-        if is_report && fs::metadata(&file).is_ok_and(|file| file.is_file()) {
-            // One that cannot be removed cannot be written either, and that is told.
-            let _ = fs::remove_file(&file);
+        if is_report {
+            remove(Path::new(&file));
         }
+    }
+}
+
+/// Removes the reports of a command that ends with an error: none of them may say that everything passes.
+pub(super) fn remove_own<'f>(files: impl IntoIterator<Item = &'f Option<PathBuf>>) {
+    files.into_iter().flatten().for_each(|file| remove(file));
+}
+
+fn remove(file: &Path) {
+    if fs::metadata(file).is_ok_and(|file| file.is_file()) {
+        // One that cannot be removed cannot be written either, and that is told.
+        let _ = fs::remove_file(file);
     }
 }

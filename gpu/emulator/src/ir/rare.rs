@@ -62,10 +62,11 @@ pub(crate) enum RareOp {
         shift: bool,
     },
     Reverse64,
-    /// bmsk.b32, szext: whether a place or length above 31 wraps, or is clamped to 32.
+    /// bmsk.b32: whether a place or length above 31 wraps, or is clamped to 32.
     MaskBits {
         wraps: bool,
     },
+    /// szext: the same of its length.
     Widen {
         signed: bool,
         wraps: bool,

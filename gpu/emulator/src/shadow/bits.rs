@@ -6,7 +6,8 @@
 //! - a mantissa of zeros that a mask or shift has made is a constant, and refers to nothing;
 //! - anything else begins anew, without a derivative, and is reported.
 //!
-//! An integer with the bits of an operand is that operand (a maximum of float bits, `x | 0`).
+//! An integer with the bits of an operand is that operand (`x | 0`). The maximum of float bits may be any of those that
+//! are equal to it.
 //!
 //! Floats that were rounded to at least 256 units are numbers of units: they stay so through additions,
 //! subtractions and negations, and a sum of them is a float again where it is converted back.

@@ -274,13 +274,12 @@ impl Journal {
         rounding: Rounding,
         result: f64,
     ) -> Option<Count> {
-        if self.is_cell(&a) {
-            self.round(beside, lane, &a, rounding);
-            return None;
-        }
-        if matches!(self.whole_number(), Whole::BySize | Whole::UnsureBySize) {
-            // It may be the number of a cell all the same.
-            self.round(beside, lane, &a, rounding);
+        match self.whole_number() {
+            Whole::Units | Whole::Halved | Whole::Unsure => {}
+            // By its size it may be the number of a cell all the same.
+            Whole::Cell | Whole::BySize | Whole::UnsureBySize => {
+                self.round(beside, lane, &a, rounding);
+            }
         }
         self.units(a, rounding, result)
     }

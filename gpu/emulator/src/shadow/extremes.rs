@@ -6,7 +6,7 @@
 use super::super::lanes::{Bits, LANES};
 use super::bits::{self, Integers};
 use super::journal::Journal;
-use super::number::{Count, Known, Shadow, Source, UNRECORDED, Wide, Word, depends};
+use super::number::{Count, Known, Shadow, Source, UNRECORDED, Wide, Word, depends, up};
 use super::registers::Gathered;
 use super::wides::{self, halves};
 
@@ -102,7 +102,10 @@ impl Journal {
         if taken.x.is_nan() || other.x.is_nan() {
             return Some(taken);
         }
-        Some(self.chosen(([0.0; 2], true, false), [taken, other], false))
+        // Which of the two is the lesser or greater in real numbers is not asked.
+        let apart = (taken.x - other.x).abs();
+        let chosen = self.chosen(([0.0; 2], true, false), [taken, other], false);
+        Some(Shadow { c: up(f64::from(chosen.c) + apart), ..chosen })
     }
 
     /// The lesser or greater of two words, of which one has these bits.

@@ -75,7 +75,7 @@ class Result:
     """What should be known beside it, as that float64 was rounded."""
     unread: str | None = None
     """Which files of the corpus could not be read, and why."""
-    _total: Total = field(default_factory=Total, repr=False)
+    _total: Total = field(default_factory=Total, init=False, repr=False, compare=False)
 
     @property
     def gap(self) -> str | None:

@@ -207,7 +207,7 @@ impl Array {
     pub fn is_of_other_form(&self, symbols: &Symbols) -> bool {
         let direct = symbols.coefficients == 0;
         self.kind == KernelKind::ProjectBackward
-            && self.tensors().any(|tensor| match tensor {
+            && self.tensors().all(|tensor| match tensor {
                 Tensor::VColors => !direct,
                 Tensor::VSh => direct,
                 _ => false,
