@@ -27,6 +27,16 @@ def test_a_right_kernel_agrees():
     result.raise_for_findings()
 
 
+def test_agreement_of_a_kernel_that_does_nothing_is_no_pass(tmp_path):
+    shutil.copy(Path(__file__).parents[3] / "corpora/splat/subnormal-gradients.toml", tmp_path)
+    result = splatcheck.check(zeros, count=0, corpus=tmp_path)
+    assert result.verdict == "not exercised" and not result, result
+    assert "a kernel that does nothing would agree" in str(result) and result.gap in str(result), result
+    for case in splatcheck.cases(count=0, corpus=tmp_path):
+        with pytest.raises(ValueError, match="nothing is judged: "):
+            splatcheck.assert_gradients(zeros(case.inputs, case.metadata), case)
+
+
 def test_a_file_that_is_no_case_stands_in_nobodys_way_and_is_no_pass(tmp_path):
     corpus = Path(__file__).parents[3] / "corpora/splat"
     shutil.copy(corpus / "one-pixel.toml", tmp_path)
