@@ -16,7 +16,7 @@ use super::schedules::SchedulesArgs;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "splatcheck", version)]
 #[command(
-    after_help = "Exit code: 0 agree, 1 disagree (or what --fail-on names), 2 error or nothing judged, 130 interrupted."
+    after_help = "Exit code: 0 agree, 1 disagree (or what --fail-on names), 2 error or nothing judged, 130 Ctrl-C."
 )]
 pub struct Cli {
     /// What is to be done.
