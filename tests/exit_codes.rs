@@ -198,8 +198,7 @@ fn an_output_that_a_kernel_which_does_nothing_has_is_not_judged() {
 #[test]
 fn a_run_without_a_finite_bound_is_not_judged() {
     let folder = tempfile::tempdir().expect("a folder");
-    let case =
-        "workload = \"scatter\"\nrows = 1\n[[element]]\nkey = 0\nvalues = [3.0e38]\nrepeat = 2\n";
+    let case = "workload = \"scatter\"\npurpose = \"overflows\"\nrows = 1\n[[element]]\nkey = 0\nvalues = [3.0e38]\nrepeat = 2\n";
     fs::write(folder.path().join("case.toml"), case).expect("written");
     let [kernel, manifest] = ["index_add.ptx", "index_add.toml"].map(own_kernel);
     let words = ["ptx", &kernel, "--manifest", &manifest, "--case", "case.toml"];

@@ -346,10 +346,16 @@ impl Tally {
         *known = sight.max(*known);
     }
 
+    /// Elements that were compared and have a finite bound.
+    #[must_use]
+    pub fn decided(&self) -> u64 {
+        self.elements().saturating_sub(self.inconclusive)
+    }
+
     /// Why agreement is no pass, with the names of the outputs that nobody can judge; `None` where it is one.
     #[must_use]
     pub fn gap(&self) -> Option<String> {
-        let why = Sight::gap(self.sight.values().copied())?;
+        let why = Sight::gap(self.sight.values().copied(), self.decided())?;
         let unseen = self.sight.iter().filter(|(_, sight)| sight.is_unseen());
         let names: Vec<_> = unseen.map(|(output, _)| &**output).collect();
         Some(format!("{why}: {}", names.join(", ")))

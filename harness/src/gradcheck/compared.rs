@@ -1,10 +1,56 @@
 //! An array of exact values beside what they must be.
 
 use splatcheck_emulator::{Exact, FloatType};
-use splatcheck_judge::attribution::Element;
+use splatcheck_judge::attribution::{Element, WrongArray};
 
-use super::furthest::part;
-use super::judge::Judged;
+use super::dtype::Dtype;
+use super::furthest::{Furthest, part};
+
+/// What came of one array.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judged {
+    /// Its name.
+    pub name: String,
+    /// What it is the gradient of, or what it is compared with.
+    pub of: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// What it is made of.
+    pub dtype: Dtype,
+    /// Elements that were compared.
+    pub compared: usize,
+    /// Those of them that are zero on both sides.
+    pub zeros: usize,
+    /// Those of them that are whole numbers, compared by value; all others by their mathematics.
+    pub by_value: usize,
+    /// Elements that nobody can judge: a number was lost on the way.
+    pub unknown: usize,
+    /// Elements that are wrong.
+    pub wrong: Vec<Element>,
+    /// The largest distance between both sides, as a part of their uncertainty.
+    pub worst: f64,
+    /// The largest error of an f32, as a part of the radius that rounding may take it.
+    pub rounding: f64,
+    /// The element that is furthest from its exact value, where that is what was asked.
+    pub furthest: Option<Furthest>,
+}
+
+impl Judged {
+    /// What is wrong of it.
+    pub(super) fn wrong_array(&self) -> WrongArray<'_> {
+        let Self { name, of, compared, zeros, wrong, .. } = self;
+        WrongArray { name, of, compared: *compared, zeros: *zeros, wrong }
+    }
+
+    /// Takes back what is right at a kink: `either` is the same gradient compared with both sides of it.
+    pub(super) fn accept(&mut self, either: &Self) {
+        self.wrong.retain(|element| either.wrong.iter().any(|other| other.index == element.index));
+        (self.compared, self.unknown, self.zeros) = (either.compared, either.unknown, either.zeros);
+        if self.wrong.is_empty() {
+            self.worst = either.worst;
+        }
+    }
+}
 
 /// What comparisons that rounding leaves open may have done to an array.
 pub(super) struct Open<'o> {

@@ -5,7 +5,7 @@ use splatcheck_judge::io::Problem;
 use splatcheck_judge::workload::{AnyCase, Workload};
 use splatcheck_reference::splat::Formulation;
 use splatcheck_workloads::halves::Halves;
-use splatcheck_workloads::layout::array::{not_held, roundings_of_meaning};
+use splatcheck_workloads::layout::held::{not_held, roundings_of_meaning};
 use splatcheck_workloads::layout::{Array, KernelKind, Tensor};
 use splatcheck_workloads::splat::comparing;
 use splatcheck_workloads::splat::formulated::{FormulationUse, judged_on_foreign, judged_rounded};

@@ -6,7 +6,7 @@ use splatcheck_reference::splat::Formulation;
 
 use super::views::Views;
 use crate::manifest::types::{Manifest, Number};
-use splatcheck_workloads::layout::array::beside;
+use splatcheck_workloads::layout::held::beside;
 use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, KernelKind, Symbols, Tensor,
 };

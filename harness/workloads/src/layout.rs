@@ -7,6 +7,7 @@
 pub mod array;
 pub(crate) mod axes;
 pub(crate) mod expression;
+pub mod held;
 pub(crate) mod kind;
 pub mod symbols;
 pub mod tensor;

@@ -20,7 +20,7 @@ pub(crate) use form::Given;
 pub use terms::Terms;
 pub use terms::{Constants, WrittenTerms, built_in_of, constants_of};
 
-use crate::layout::array::roundings_of_meaning;
+use crate::layout::held::roundings_of_meaning;
 use crate::layout::{Array, Expression, Tensor};
 use crate::splat::level::Level;
 use crate::splat::raw::Raw;

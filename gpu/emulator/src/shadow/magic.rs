@@ -6,20 +6,7 @@ use super::journal::Journal;
 use super::number::{Shadow, Word};
 use super::plan::Operation;
 use super::registers::Beside;
-
-/// 1.5 times 2^22, 2^23 and 2^24: the last place of a sum with them is a half, 1 or 2.
-const ROUND: [f64; 3] = [6_291_456.0, 12_582_912.0, 25_165_824.0];
-
-/// The bias of an f32's exponent, which a function may add to such a number: CUDA's expf takes 1.5 * 2^23 + 127, so that
-/// the sum's lower bits are those of a power of two.
-const BIAS: f64 = 128.0;
-
-/// Whether a literal is far above what it is added to, to round it to a whole number: 1 or 1.5 times 2^22, 2^23 or 2^24,
-/// perhaps with the bias of an exponent. Others of that size, such as a radius of 6378137 metres, are numbers.
-pub(super) fn rounds(x: f64) -> bool {
-    let is_near = |magic: f64| (x.abs() - magic).abs() <= BIAS;
-    x.fract() == 0.0 && ROUND.iter().any(|&magic| is_near(magic) || is_near(magic / 1.5))
-}
+use super::rounding::{ROUND, rounds};
 
 impl Journal {
     /// Whether a sum is a rounding to a whole number: one of its addends is a literal that [`rounds`]. The f32

@@ -223,7 +223,9 @@ impl EngineReport {
                 *known = sight.max(*known);
             }
         }
-        let gap = Sight::gap(of_outputs.into_values());
+        let rows = reports.iter().flat_map(|report| report.rows.values());
+        let decided = rows.map(|row| row.tally.decided()).sum();
+        let gap = Sight::gap(of_outputs.into_values(), decided);
         let blind = gap.map(|_| Self::blind(reports)).unwrap_or_default();
         mostly_left_out(reports).chain(blind).collect()
     }

@@ -19,9 +19,9 @@ pub enum Sight {
 
 impl Sight {
     /// Why agreement with outputs that show so much is no pass, as the begin of a sentence that names them; `None` where
-    /// it is one. What has no finite bound is inconclusive beside what is judged.
+    /// it is one. `decided`: elements with a finite bound, beside which what has none is inconclusive.
     #[must_use]
-    pub fn gap(of_outputs: impl IntoIterator<Item = Self>) -> Option<&'static str> {
+    pub fn gap(of_outputs: impl IntoIterator<Item = Self>, decided: u64) -> Option<&'static str> {
         let [mut clear, mut blind, mut unbounded] = [0; 3];
         for sight in of_outputs {
             match sight {
@@ -31,11 +31,11 @@ impl Sight {
                 Self::Idle => {}
             }
         }
-        match (blind > clear, unbounded > 0 && clear == 0) {
+        match (blind > clear, unbounded > 0 && clear == 0 && decided == 0) {
             (true, _) => {
                 Some("a kernel that does nothing would agree on more outputs than are judged")
             }
-            (false, true) => Some("no output is judged, since every bound is infinite"),
+            (false, true) => Some("no element is judged, since every bound is infinite"),
             (false, false) => None,
         }
     }
@@ -79,17 +79,19 @@ mod tests {
     #[test]
     fn agreement_with_what_nobody_judges_is_no_pass() {
         use Sight::{Blind, Clear, Idle, Unbounded};
-        for (of_outputs, begins) in [
-            (vec![Clear, Blind], ""),
-            (vec![Clear, Blind, Blind], "a kernel that does nothing"),
-            (vec![Clear, Unbounded, Unbounded], ""),
-            (vec![Idle, Blind], "a kernel that does nothing"),
-            (vec![Idle, Unbounded], "no output is judged"),
-            (vec![Blind, Unbounded], "a kernel that does nothing"),
-            (vec![Idle], ""),
-            (vec![], ""),
+        for (of_outputs, decided, begins) in [
+            (vec![Clear, Blind], 2, ""),
+            (vec![Clear, Blind, Blind], 3, "a kernel that does nothing"),
+            (vec![Clear, Unbounded, Unbounded], 1, ""),
+            (vec![Idle, Blind], 1, "a kernel that does nothing"),
+            (vec![Idle, Unbounded], 0, "no element is judged"),
+            // Rows of zeros where a kernel that leaves nothing out has others.
+            (vec![Idle, Unbounded], 3, ""),
+            (vec![Blind, Unbounded], 1, "a kernel that does nothing"),
+            (vec![Idle], 0, ""),
+            (vec![], 0, ""),
         ] {
-            let gap = Sight::gap(of_outputs.clone()).unwrap_or_default();
+            let gap = Sight::gap(of_outputs.clone(), decided).unwrap_or_default();
             assert!(gap.starts_with(begins), "{of_outputs:?}: {gap}");
             assert_eq!(gap.is_empty(), begins.is_empty(), "{of_outputs:?}: {gap}");
         }

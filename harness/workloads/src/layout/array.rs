@@ -1,8 +1,6 @@
 //! How arrays lie in a foreign kernel's buffers: columns of one or several tensors, row by row or plane
 //! by plane, and what a project's numbers mean where they are not gsplat's.
 
-mod held;
-
 use std::borrow::Cow;
 
 use splatcheck_gpu::stage::Port;
@@ -14,7 +12,6 @@ use super::symbols::Symbols;
 use super::tensor::words::{folded, words};
 use super::tensor::{Rows, Tensor, Use, Width};
 use crate::floats::{self, Stored};
-pub use held::{beside, not_held, roundings_of_meaning};
 use splatcheck_judge::verdict::{index, place};
 
 /// In which order the numbers of a buffer lie.
@@ -72,7 +69,7 @@ impl Field {
     }
 
     /// Whether both hold the same number of a tensor.
-    fn overlaps(self, other: Self) -> bool {
+    pub(super) fn overlaps(self, other: Self) -> bool {
         match (self, other) {
             (Self::Pad, _) | (_, Self::Pad) => false,
             (Self::Component(a, i), Self::Component(b, j)) => a == b && i == j,

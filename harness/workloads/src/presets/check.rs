@@ -11,7 +11,7 @@ use super::source::Source;
 use super::terms::{built_in_of, constants_of, roundings};
 use super::text::{self, File};
 use super::{Interface, Named, Preset, TANGENTS, Terms};
-use crate::layout::array::not_held;
+use crate::layout::held::not_held;
 use crate::layout::symbols::{
     self, CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_FLAGS, PROJECTION_SIDES, SIDES,
 };

@@ -7,7 +7,7 @@ use splatcheck_gpu::stage::{Port, Sizes, StageSpec};
 use splatcheck_gpu::{Data, Dtype, Tensor as Numbers, Tensors};
 
 use super::{Interface, Named};
-use crate::layout::array::beside;
+use crate::layout::held::beside;
 use crate::layout::{Array, Expression, ExpressionError, KernelKind, Symbols, Tensor};
 use crate::splat::level::Level;
 use splatcheck_judge::engines::command::{Need, Written};

@@ -1,6 +1,6 @@
 //! What arrays hold between them.
 
-use super::{Array, Field};
+use super::array::{Array, Field};
 use crate::layout::kind::KernelKind;
 use crate::layout::symbols::Symbols;
 use crate::layout::tensor::{Tensor, Width};
