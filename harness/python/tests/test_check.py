@@ -33,7 +33,7 @@ def test_agreement_of_a_kernel_that_does_nothing_is_no_pass(tmp_path):
     assert result.verdict == "not exercised" and not result, result
     assert "a kernel that does nothing would agree" in str(result) and result.gap in str(result), result
     for case in splatcheck.cases(count=0, corpus=tmp_path):
-        with pytest.raises(ValueError, match="nothing is judged: "):
+        with pytest.warns(UserWarning, match="not exercised: .*a kernel that does nothing would agree"):
             splatcheck.assert_gradients(zeros(case.inputs, case.metadata), case)
 
 

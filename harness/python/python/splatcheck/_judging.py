@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,7 +47,10 @@ def assert_gradients(
             kernel may have got wrong, and names the formulation and the worst element.
         TypeError: an output is no array, of another type of numbers, or on a GPU.
         ValueError: an output is missing, not expected, or has another shape; the case has no number to
-            compare, or only such that a kernel that does nothing agrees with; or an option is not known.
+            compare; or an option is not known.
+
+    Warns:
+        UserWarning: most outputs agree with a kernel that does nothing, or no bound is finite.
     """
     __tracebackhide__ = True
     expect_case(case)
@@ -63,7 +67,8 @@ def assert_gradients(
         raise ValueError(f"nothing to compare: {_subject(case, model)}: {why}")
     if judged.verdict != "disagree":
         if judged.gap is not None:
-            raise ValueError(f"nothing is judged: {_subject(case, model)}: {judged.gap}")
+            # One case of many may say nothing of a right kernel.
+            warnings.warn(f"not exercised: {_subject(case, model)}: {judged.gap}", stacklevel=2)
         return
     if accepts_any:
         # The last group has terms of less precision: who asks for any does not accept them.
