@@ -36,6 +36,7 @@ pub(crate) use extra::rounded;
 pub use extra::{EvaluationOrders, Extra, ExtraRoundings, NoRoundings, Roundings};
 pub use half::{HalfFormat, LaneSum};
 pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
+pub(crate) use model::{SMALLEST, ULP};
 pub use numbers::{Arith, LaneJob, Lanes, Scalar, Tristate, Vectorized};
 #[cfg(test)]
 pub(crate) use perturbed::{Luck, Perturbed, seed as perturb};

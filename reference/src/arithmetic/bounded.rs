@@ -18,15 +18,13 @@ mod scalar;
 
 use super::elementary::EXP_ERROR;
 use super::extra::Roundings;
-use super::model::Model;
+use super::model::{Model, ULP};
 use super::numbers::{Arith, Lanes, Scalar};
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 const INFLATE: f64 = 1.0 + 1.0 / 281_474_976_710_656.0;
 const VALUE_ROUNDING: f64 = f64::EPSILON;
-/// One ulp of a normal f32 x is at most `ULP` |x|.
-const ULP: f64 = 1.0 / 8_388_608.0;
 /// Smallest normal f32, 2^-126.
 const MIN_NORMAL: f64 = 1.175_494_350_822_287_5e-38;
 /// The spacing of subnormals, 2^-149: one ulp there.

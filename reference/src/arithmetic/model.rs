@@ -2,6 +2,11 @@
 //!
 //! One ulp of a normal f32 result x is at most 2^-23 |x|, and the tables count in that unit.
 
+/// One ulp of a normal f32 x is at most `ULP` |x|.
+pub(crate) const ULP: f64 = 1.0 / 8_388_608.0;
+/// What an operation with a subnormal result loses at most, flushed or not.
+pub(crate) const SMALLEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
+
 /// The accuracy of f32 operations on one target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArithmeticModel {

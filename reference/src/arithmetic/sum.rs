@@ -10,11 +10,8 @@
 //! Flushing adds at most one smallest normal number for each operand and result of an addition.
 
 use super::bounded::Bounded;
-use super::model::{ArithmeticModel, Model};
+use super::model::{ArithmeticModel, Model, ULP};
 use super::numbers::Scalar;
-
-/// One ulp of a normal f32 x is at most `ULP` |x|.
-const ULP: f64 = 1.0 / 8_388_608.0;
 /// Smallest normal f32.
 pub(super) const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 /// The spacing of subnormals, 2^-149.

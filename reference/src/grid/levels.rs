@@ -8,11 +8,8 @@
 
 use super::encoding::DenseStride;
 use super::profile::{EntriesRule, ScaleRule};
-use crate::arithmetic::{Arith, Bounded, Model, Scalar};
+use crate::arithmetic::{Arith, Bounded, Model, Scalar, ULP};
 use std::f64::consts::LN_2;
-
-/// One ulp of a normal f32 x is at most `ULP` |x|.
-const ULP: f64 = 1.0 / 8_388_608.0;
 /// Entries of a level are a multiple of this, unless they are as many as may be.
 const ALIGNMENT: u64 = 8;
 

@@ -25,12 +25,7 @@
 
 use super::super::cell::{Cell, corners_of_cell};
 use super::super::encoding::Encoding;
-use crate::arithmetic::{Bounded, Model, Scalar};
-
-/// One ulp of a normal f32 x is at most `ULP` |x|.
-const ULP: f64 = 1.0 / 8_388_608.0;
-/// What an operation with a subnormal result loses at most, flushed or not.
-const SMALLEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
+use crate::arithmetic::{Bounded, Model, SMALLEST, Scalar, ULP};
 
 /// The weight of a corner, and what a product by it may lose besides.
 #[derive(Clone, Copy, Debug)]

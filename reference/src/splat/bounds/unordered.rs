@@ -16,12 +16,9 @@ use super::alpha::{BoundedAlpha, stops};
 use super::backward_paths::BackwardPaths;
 use super::forward_paths::Path;
 use crate::arithmetic::sum::in_any_order;
-use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
+use crate::arithmetic::{Bounded, Model, Scalar, Tristate, ULP};
 use crate::splat::tile::Entry;
 use crate::splat::view::RasterView;
-
-/// One ulp of a normal f32 x is at most `ULP` |x|.
-const ULP: f64 = 1.0 / 8_388_608.0;
 
 /// One of the Gaussians.
 pub(super) struct Member<'a, M> {

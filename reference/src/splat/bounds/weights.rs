@@ -16,14 +16,9 @@
 //! The sum's roundings do not vanish with T, as those of 1 - T do.
 
 use crate::arithmetic::{
-    ArithmeticModel, Bounded, ElementBound, ExtraRoundings, Lanes, Model, Scalar,
+    ArithmeticModel, Bounded, ElementBound, ExtraRoundings, Lanes, Model, SMALLEST, Scalar, ULP,
 };
 use crate::splat::tile::PerPixel;
-
-/// One ulp of a normal f32 x is at most `ULP` |x|.
-const ULP: f64 = 1.0 / 8_388_608.0;
-/// What an operation with a subnormal result loses at most, flushed or not.
-const SMALLEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 
 /// What the steps of a pixel may have rounded: of each path, or of each lane.
 #[derive(Clone, Copy, Debug, Default)]
