@@ -123,12 +123,8 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
             Box::new(|[a, b, c, _]| bits::find_nth(low(a), low(b), low(c).cast_signed()).into())
         }
         RareOp::Reverse64 => Box::new(|[a, ..]| a.reverse_bits()),
-        RareOp::SelectBySign { float: false, .. } => {
-            Box::new(|[a, b, c, _]| if signed(c) >= 0 { a } else { b })
-        }
-        // Of -0 and of what is not a number: -0 >= 0 holds, an unordered comparison does not.
-        RareOp::SelectBySign { float: true, flush } => {
-            Box::new(move |[a, b, c, _]| if operand(low(c), flush) >= 0.0 { a } else { b })
+        RareOp::SelectBySign { float, flush } => {
+            Box::new(move |[a, b, c, _]| if takes_first(low(c), float, flush) { a } else { b })
         }
         RareOp::CopySign { double } => {
             let sign = if double { 1_u64 << 63 } else { 1 << 31 };
@@ -167,6 +163,12 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
             u64::from(result(wave(op, operand(low(a), flush), mode), flags))
         }),
     }
+}
+
+/// Whether `slct` takes its first operand, by the bits of the third. Of -0 and of what is not a number: -0 >= 0 holds,
+/// an unordered comparison does not.
+pub(super) fn takes_first(c: u32, float: bool, flush: bool) -> bool {
+    if float { operand(c, flush) >= 0.0 } else { c.cast_signed() >= 0 }
 }
 
 /// The upper half of a product, and a sum.

@@ -349,7 +349,7 @@ impl Tally {
     /// Elements that were compared and have a finite bound.
     #[must_use]
     pub fn decided(&self) -> u64 {
-        self.elements().saturating_sub(self.inconclusive)
+        self.agree + self.disagree
     }
 
     /// Why agreement is no pass, with the names of the outputs that nobody can judge; `None` where it is one.

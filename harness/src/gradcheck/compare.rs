@@ -131,7 +131,6 @@ impl<'a> Reference<'a> {
         let mut other = self.ran_as_other(program, case, schedule)?;
         let known = Checked::of_arrays(one).and(Checked::of_arrays(&other));
         let traffic = other.count();
-        let other = other;
         let mut checked = Checked { traffic, ..known };
         let changed = LazyCell::new(|| self.changed_by_open((program, case), schedule, &other));
         for (name, dtype, shape) in results(self.manifest, case)? {

@@ -42,6 +42,12 @@ impl Judged {
         WrongArray { name, of, compared: *compared, zeros: *zeros, wrong }
     }
 
+    /// Whether fewer than half of its elements could be compared: what goes wrong among the others would be missed.
+    #[must_use]
+    pub fn is_mostly_unknown(&self) -> bool {
+        self.compared < self.unknown
+    }
+
     /// Takes back what is right at a kink: `either` is the same gradient compared with both sides of it.
     pub(super) fn accept(&mut self, either: &Self) {
         self.wrong.retain(|element| either.wrong.iter().any(|other| other.index == element.index));

@@ -1,4 +1,4 @@
-//! Runs the forward kernels of a case on a tape, and sweeps back from the given gradients.
+//! Runs the kernels of a case: on a tape, with a sweep back from the given gradients, or for their values alone.
 
 use splatcheck_emulator::{DeviceMemory, Gradient, Reversed, Schedule, Seed, Shadowing};
 

@@ -54,17 +54,14 @@ impl<'a> Decoder<'_, 'a> {
                 self.rare_op(RareOp::Permute(mode), &[Word; 4])
             }
             ("bfe", kind) => self.extract(kind),
-            ("bmsk", "b32") => match self.wraps() {
-                Some(wraps) => self.rare_op(RareOp::MaskBits { wraps }, &[Word; 3]),
-                None => Err(self.unknown()),
-            },
-            ("szext", "s32" | "u32") => match self.wraps() {
-                Some(wraps) => {
-                    let op = RareOp::Widen { signed: kind == "s32", wraps };
-                    self.rare_op(op, &[Word; 3])
-                }
-                None => Err(self.unknown()),
-            },
+            ("bmsk", "b32") => {
+                let wraps = self.wraps()?;
+                self.rare_op(RareOp::MaskBits { wraps }, &[Word; 3])
+            }
+            ("szext", "s32" | "u32") => {
+                let (signed, wraps) = (kind == "s32", self.wraps()?);
+                self.rare_op(RareOp::Widen { signed, wraps }, &[Word; 3])
+            }
             ("fns", "b32") => self.rare_op(RareOp::FindNth, &[Word; 4]),
             ("slct", "s32" | "f32") => self.select_by_sign(kind == "f32"),
             ("copysign", "f32") => self.rare_op(RareOp::CopySign { double: false }, &[Word; 3]),
@@ -101,8 +98,9 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     /// What becomes of a place or length above 31.
-    fn wraps(&mut self) -> Option<bool> {
-        self.take_one(&[("clamp", false), ("wrap", true)])
+    fn wraps(&mut self) -> Parsed<bool> {
+        let wraps = self.take_one(&[("clamp", false), ("wrap", true)]);
+        wraps.ok_or_else(|| self.unknown())
     }
 
     fn extract(&mut self, kind: &str) -> Parsed<Arithmetic> {

@@ -85,12 +85,11 @@ pub(super) fn widen(signed: bool, wraps: bool, a: u32, width: u32) -> u32 {
 /// fns: the place of the set bit that `nth` counts from `base`, up or (negative) down; all ones where there is none.
 pub(super) fn find_nth(mask: u32, base: u32, nth: i32) -> u32 {
     let is_set = |at: &u32| mask >> at & 1 == 1;
-    // The largest count would not fit into an i32; no mask has so many bits.
-    let nth_of = |count: u32| usize::try_from(count - 1).unwrap_or(usize::MAX);
+    let before = nth.unsigned_abs().saturating_sub(1) as usize;
     let found = match nth {
-        0 => (base..=base).filter(|at| *at < 32).find(is_set),
-        1.. => (base..32).filter(is_set).nth(nth_of(nth.unsigned_abs())),
-        _ => (0..=base.min(31)).rev().filter(is_set).nth(nth_of(nth.unsigned_abs())),
+        0 => Some(base).filter(|at| *at < 32 && is_set(at)),
+        1.. => (base..32).filter(is_set).nth(before),
+        _ => (0..=base.min(31)).rev().filter(is_set).nth(before),
     };
     found.unwrap_or(u32::MAX)
 }

@@ -6,6 +6,7 @@ mod reversed;
 
 use super::super::ir::{Comparison, Double, File, Place, Rare, RareOp, Wave};
 use super::super::lanes::Bits;
+use super::super::rare::takes_first;
 use super::super::registers::Registers;
 use super::bits::Integers;
 use super::journal::Journal;
@@ -15,7 +16,6 @@ use super::registers::Beside;
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::wides::{DOUBLE, halves};
-use reversed::takes_first;
 
 /// What is beside a register of either width, and its bits.
 #[derive(Clone, Copy, Debug)]

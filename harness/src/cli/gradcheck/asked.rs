@@ -463,8 +463,7 @@ impl Ran {
                 names.join(", ")
             ));
         }
-        // What goes wrong where the others cannot be followed would be missed.
-        let names = named(&|judged| judged.compared < judged.unknown);
+        let names = named(&Judged::is_mostly_unknown);
         if !names.is_empty() {
             return Some(format!(
                 "not judged: {}: of all cases fewer than half of the {what} could be compared; the lines \

@@ -93,7 +93,7 @@ fn status(ran: &Ran, judged: &Judged) -> TestCaseStatus {
         status.set_message("not exercised: nothing was compared, or all is zero");
         return status;
     }
-    if judged.compared < judged.unknown {
+    if judged.is_mostly_unknown() {
         let mut status = TestCaseStatus::skipped();
         status.set_message("not judged: fewer than half of the elements could be compared");
         return status;

@@ -1,15 +1,10 @@
 //! Comparisons of equal numbers that leave no predicate, decided the other way.
 
-use super::super::super::float::operand;
 use super::super::super::ir::{File, NarrowFormat, Place, Rare, RareOp, SINK};
 use super::super::super::lanes::Bits;
+use super::super::super::rare::takes_first;
 use super::super::super::registers::Registers;
 use super::super::journal::Journal;
-
-/// Whether `slct` takes its first operand, by the bits of the third.
-pub(super) fn takes_first(c: u32, float: bool, flush: bool) -> bool {
-    if float { operand(c, flush) >= 0.0 } else { c.cast_signed() >= 0 }
-}
 
 /// 1 as a number of 16 bits.
 fn one(format: NarrowFormat) -> u32 {
