@@ -16,7 +16,8 @@ fn every_system_is_right_and_every_planted_bug_is_named_as_the_page_says() {
     assert_eq!(said.out.matches("6 of 6").count(), 1, "wrong all-reduces besides: {said:?}");
     assert_eq!(said.out.matches("14 of 14").count(), 1, "kernel maps have fourteen: {said:?}");
     assert_eq!(said.out.matches("8 of 8").count(), 1, "their products have eight: {said:?}");
-    let page = fs::read_to_string(root().join("docs/src/gallery.md")).expect("the page");
+    let page = root().join("docs/src/internals/gallery-output.md");
+    let page = fs::read_to_string(page).expect("the page");
     assert!(page.contains(&format!("```text\n{}```", said.out)), "the page is not:\n{}", said.out);
 }
 
