@@ -61,9 +61,9 @@ pub struct ContractArgs {
     /// exp is 1 or 2 ulp off), with fast math, of WGSL, or IEEE 754 throughout [default: cuda]
     #[arg(long, value_name = "NAME")]
     pub model: Option<ModelName>,
-    /// The expression that your program computes alpha's gradient by: a project (3dgs, gsplat-1.5,
-    /// gsplat-main, brush, fastgs, taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any':
-    /// the first that all results agree under [default: the preset's, else 3dgs]
+    /// The expression by which your program computes alpha's gradient: a project (3dgs, gsplat-1.5, gsplat-main,
+    /// brush, fastgs, taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any': the first under which
+    /// all results agree [default: the preset's, else 3dgs]
     #[arg(long, value_name = "NAME", value_parser = asked)]
     pub formulation: Option<Asked>,
     /// How often your program rounds a term on its way into an intermediate of that expression: 0 to 64

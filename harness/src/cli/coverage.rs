@@ -56,7 +56,7 @@ pub struct CoverageArgs {
     /// [default: emulator and emulator-fast]
     #[arg(long, value_name = "ID")]
     pub engine: Option<Emulation>,
-    /// Write everything, the argued holes included, to this file
+    /// Write everything to this file, also the holes that are argued
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Arguments why lines cannot be reached [default: gpu/kernels/unreachable.toml]

@@ -35,7 +35,7 @@ pub struct GateArgs {
     /// Exit with code 1 on this as well; repeatable, or separated by commas
     #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
     pub fail_on: Vec<FailOnName>,
-    /// Failures of a driver that do not fail the run (.toml); one that passes again does
+    /// Known failures of a driver, which do not fail the run (.toml). If one of them passes again, the run fails
     #[arg(long, value_name = "FILE")]
     pub known_failures: Option<PathBuf>,
     /// Write the report as JSON

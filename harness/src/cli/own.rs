@@ -18,11 +18,11 @@ use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
 /// Options for a kernel of the user's own, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct OwnArgs {
-    /// Change a kernel of your own in this program, in place of the kernels of this repository: the one that
-    /// --kernel names, with the interface that `splatcheck ptx --help` describes, or that of --manifest
+    /// Change a kernel of your own in this PTX or .cu file, in place of splatcheck's: the one that --kernel names,
+    /// with the interface that `splatcheck ptx --help` describes, or that of --manifest
     #[arg(long, value_name = "FILE", requires = "generate", group = "program")]
     pub ptx: Option<PathBuf>,
-    /// The same of a kernel in WGSL, that of --manifest, in subgroups of 32 lanes or, with '--engine
+    /// Change a kernel of your own in this WGSL, that of --manifest, in subgroups of 32 lanes or, with '--engine
     /// wgsl-emulator-8', of 8
     #[arg(long, value_name = "FILE", requires_all = ["generate", "manifest"], group = "program")]
     pub wgsl: Option<PathBuf>,

@@ -55,9 +55,9 @@ pub struct WgslArgs {
     /// wgpu, and the emulator where there is none]
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// What ends a run on the emulator: with 'races=off' a data race does not, with 'bounds=off' an index beyond an
-    /// array or buffer does not: an array gives its last element, a buffer a number that was never written; a write
-    /// is lost. With 'inputs=off' a changed input does not fail the run of any engine
+    /// Continue after misuse on the emulator: with 'races=off' after a data race, with 'bounds=off' after an index
+    /// beyond an array or buffer (a read gives the array's last element, or of a buffer a number that was never
+    /// written; a write is lost). With 'inputs=off' a changed input does not fail the run of any engine
     #[arg(long, value_name = "WHAT=off")]
     pub observe: Option<Observe>,
     /// What it is run on.
@@ -66,9 +66,9 @@ pub struct WgslArgs {
     /// As how it adds up.
     #[command(flatten)]
     pub reduced: Reduced,
-    /// The expression that it computes alpha's gradient by: a project (3dgs, gsplat-1.5, gsplat-main,
-    /// brush, fastgs, taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any' [default: as
-    /// the manifest says, else 3dgs]
+    /// The expression by which it computes alpha's gradient: a project (3dgs, gsplat-1.5, gsplat-main, brush, fastgs,
+    /// taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any' [default: as the manifest says, else
+    /// 3dgs]
     #[arg(long, value_name = "NAME", value_parser = asked)]
     pub formulation: Option<Asked>,
     /// How often your source rounds a term on its way into an intermediate of that expression: 0 to 64

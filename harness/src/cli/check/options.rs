@@ -34,8 +34,8 @@ pub struct CheckArgs {
     /// The program, and as what it is judged.
     #[command(flatten)]
     pub command: CommandArgs,
-    /// Judge nothing, but say of each preset, or of the one that --preset names, whether its kernels in this
-    /// checkout of the project have the parameters that the preset was read at
+    /// Judge nothing: say of each preset, or of the one that --preset names, whether its kernels in this checkout of
+    /// the project still have the parameters that it knows
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     pub checkout: Option<PathBuf>,
     /// Processes of your program that share the cases

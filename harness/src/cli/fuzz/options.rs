@@ -75,8 +75,8 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "J", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(hide_default_value = true)]
     pub jobs: u16,
-    /// Folder for findings; with --cases, unless dealt, also for the result: result.json and report.txt.
-    /// Of all workloads each has its own folder there
+    /// Folder for findings; with --cases and without --deal also for the result: result.json and report.txt. With
+    /// '--workload all' each workload has its own folder there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
     /// Convention of splats where a generator does not choose one [default: each in turn]

@@ -30,8 +30,8 @@ pub struct DrawnArgs {
     /// In which orders the machine runs.
     #[command(flatten)]
     pub order: ScheduleArgs,
-    /// What ends a run: with 'races=off' a data race does not, with 'inputs=off' a write to an input does not, with
-    /// 'bounds=off' an access of global memory out of bounds does not
+    /// Continue after misuse: with 'races=off' after a data race, with 'inputs=off' after a write to an input, with
+    /// 'bounds=off' after an access of global memory out of bounds
     #[arg(long, value_name = "WHAT=off")]
     pub observe: Option<Observe>,
     /// Give a launch up as one that never ends after this time, in seconds of the processor's time
@@ -47,10 +47,10 @@ pub struct DrawnArgs {
     /// Write the first case: inputs, f32 outputs, exact outputs and gradients in f64 (.safetensors)
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Write what came of every case as JSON
+    /// Write the result of every case as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write what came of every array as JUnit XML
+    /// Write the result of every array as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Write the finding as SARIF, with its line of the source

@@ -36,8 +36,9 @@ pub struct MutantsArgs {
     /// every seed; prints Markdown
     #[arg(long)]
     pub rates: bool,
-    /// Change the unchanged kernels instruction by instruction, run N of these mutants on the emulator, as many of
-    /// each kernel, and list the survivors: those in CUDA, or with '--engine wgsl-emulator-32' those in WGSL
+    /// Change one instruction at a time of splatcheck's kernels, run N of these mutants on the emulator, as many of
+    /// each kernel, and list the survivors. The kernels are those in CUDA, or with '--engine wgsl-emulator-32' those
+    /// in WGSL
     #[arg(
         long,
         value_name = "N",

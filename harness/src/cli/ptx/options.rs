@@ -57,9 +57,9 @@ pub struct PtxArgs {
     /// that were never written and accesses out of bounds; with a manifest also without a case
     #[arg(long, conflicts_with_all = ["formulation", "extra_roundings", "expect", "reduction"])]
     pub observe_only: bool,
-    /// What ends a run: with 'races=off' a data race does not, and the values are judged all the same; with
-    /// 'inputs=off' a write to an input does not; with 'bounds=off' an access of global memory out of bounds
-    /// does not: it reads a number that was never written ('races=off,inputs=off' for both)
+    /// Continue after misuse, and judge the values: with 'races=off' after a data race, with 'inputs=off' after a
+    /// write to an input, with 'bounds=off' after an access of global memory out of bounds (it reads a number that
+    /// was never written). 'races=off,inputs=off' is both
     #[arg(long, value_name = "WHAT=off")]
     pub observe: Option<Observe>,
     /// Make the launches of every run this many times, one after another in one process, and judge the last:
@@ -70,20 +70,20 @@ pub struct PtxArgs {
     /// Give a run up as one that never ends after this time, in seconds of the processor's time
     #[arg(long, value_name = "SECONDS", default_value = "60", allow_negative_numbers = true, value_parser = seconds)]
     pub timeout: Duration,
-    /// Give it up after so many warp instructions [default: by the size of a case, 16 million and more]
+    /// Give a run up after this many warp instructions [default: by the size of a case, 16 million and more]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub instructions: Option<u64>,
     /// As what it is judged.
     #[command(flatten)]
     pub judged: JudgedAs,
-    /// The expression that it computes alpha's gradient by: a project (3dgs, gsplat-1.5, gsplat-main,
-    /// brush, fastgs, taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any'. It decides
-    /// which parameters the kernel has [default: as the manifest says, else 3dgs]
+    /// The expression by which it computes alpha's gradient: a project (3dgs, gsplat-1.5, gsplat-main, brush, fastgs,
+    /// taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any'. It decides which parameters the
+    /// kernel has [default: as the manifest says, else 3dgs]
     #[arg(long, value_name = "NAME", value_parser = asked)]
     pub formulation: Option<Asked>,
-    /// How often your source rounds a term on its way into an intermediate of that expression, where it
-    /// spells them otherwise (completed squares, a reciprocal for a division, other orders of a sum): 0
-    /// to 64, counted in the source [default: as the formulation states, 0 for all of them today]
+    /// How many more roundings your source makes of a term on its way into an intermediate of that expression, if it
+    /// writes the expression in another way (completed squares, a reciprocal for a division, another order of a sum):
+    /// 0 to 64 [default: as the formulation states, 0 for all of them today]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub extra_roundings: Option<ExtraRoundings>,
     /// In which orders it runs.

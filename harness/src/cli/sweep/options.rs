@@ -49,7 +49,7 @@ pub struct SweepArgs {
     /// Timed runs of a setting, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 11)]
     pub repeats: usize,
-    /// Lanes of a warp where no engine says so: what is counted for a GPU that this machine does not have
+    /// Count for warps of this many lanes too, as for a GPU that this machine does not have
     #[arg(long, value_name = "W", default_value_t = 32)]
     pub lane_width: u32,
     /// What a warp's shuffle of one value costs in the model, in atomic operations of one lane
