@@ -59,6 +59,7 @@ fn ready_manifests_fit_kernels_with_such_parameters() {
         ("gsplat_project_backward", "gsplat_project_image", "projection_image_bwd"),
         ("gsplat_project_antialiased", "gsplat_project_image", "projection_image_fwd"),
         ("gsplat_project_antialiased_backward", "gsplat_project_image", "projection_image_bwd"),
+        ("gsplat_project_packed", "gsplat_project_image", "projection_packed_fwd"),
         ("gsplat_project_packed_backward", "gsplat_project_image", "projection_packed_bwd"),
         ("torch_ngp_grid", "ngp_grid", "kernel_grid"),
         ("torch_ngp_grid_backward", "ngp_grid", "kernel_grid_backward"),

@@ -139,6 +139,65 @@ fn packed_rows_are_judged() {
     }
 }
 
+/// gsplat's projection with `packed=True`: how many rows there are is known when it has ended.
+#[test]
+fn packed_rows_that_a_projection_writes_are_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let corpus = path("corpora/splat");
+    let text = fs::read_to_string(kernel("gsplat_project_packed.toml")).expect("there");
+    let on = |variant: &str, manifest: &str, cases: &[&str]| {
+        fs::write(here.join("m.toml"), manifest).expect("written");
+        let program = kernel(&format!("gsplat_project_image{variant}.ptx"));
+        let words = ["ptx", &program, "--manifest", "m.toml", "--jobs", "2"];
+        say(here, &[&words[..], cases].concat())
+    };
+    let said = on("", &text, &["--corpus", &corpus, "--cases", "60", "--seed", "3"]);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let listed = said.out.contains("NOT EXERCISED: covars2d, opacities: no parameter");
+    assert!(listed && !said.out.contains("NOT EXERCISED: visible"), "{}", said.out);
+    let cases = ["--cases", "40", "--seed", "3"];
+    for (variant, found) in [
+        // Blocks write over each other's rows, and leave others.
+        ("_unshifted", "misuse"),
+        ("_unlabelled", "camera_ids["),
+        ("_by_row", "gaussian_ids"),
+        // What reaches less than a radius into the image has no row.
+        ("_broken", "visible"),
+    ] {
+        let said = on(variant, &text, &cases);
+        assert_eq!(said.code, Some(1), "{variant}: {}\n{}", said.out, said.err);
+        assert!(said.out.contains(found), "{variant}: {}", said.out);
+        let replayed = say(here, &again(&said.out));
+        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
+    }
+    for ([old, new], words) in [
+        (["{ tensor = \"indptr\" }", "{ null = true }"], "indptr is held by no parameter: packed"),
+        (
+            ["\"depths\", layout = \"packed\"", "\"depths\""],
+            "layout is missing for depths: a projection",
+        ),
+        (["\"means\" }", "\"means\", layout = \"packed\" }"], "'packed' for means"),
+        (["\"radii\", layout", "\"radii\", as = \"i64\", layout"], "'i64' for radii"),
+        (
+            ["cumsum = \"block_cnts\"", "cumsum = \"counts\""],
+            "'counts': expected the name of another",
+        ),
+        (
+            ["cumsum = \"block_cnts\"", "cumsum = \"block_accum\""],
+            "a buffer of i32 or u32 that launches",
+        ),
+        (
+            ["{ f32 = 0.0 }, { null = true }", "{ f32 = 0.0 }, { buffer = \"block_accum\" }"],
+            "a launch before the first",
+        ),
+    ] {
+        let said = on("", &text.replacen(old, new, 1), &["--cases", "1"]);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{new}: {said:?}");
+        assert!(said.err.contains(words), "{new}: {}", said.err);
+    }
+}
+
 #[test]
 fn gradients_are_read_from_adams_first_moment() {
     let folder = tempfile::tempdir().expect("a folder");

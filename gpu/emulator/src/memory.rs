@@ -356,10 +356,19 @@ impl DeviceMemory {
     /// # Errors
     /// [`NeverWritten`] when part of it was never written.
     pub fn read(&self, buffer: Buffer) -> Result<Vec<u8>, NeverWritten> {
+        self.read_first(buffer, usize::MAX)
+    }
+
+    /// The first bytes of a buffer, so many or as many as it has.
+    ///
+    /// # Errors
+    /// [`NeverWritten`] when part of them was never written.
+    pub fn read_first(&self, buffer: Buffer, count: usize) -> Result<Vec<u8>, NeverWritten> {
         let Some(segment) = self.segments.get(buffer.0 as usize + 1) else {
             return Ok(Vec::new());
         };
-        let bytes = segment.to_bytes();
+        let mut bytes = segment.to_bytes();
+        bytes.truncate(count);
         let unwritten = |at: &usize| segment.poison[at / 4] >> (at % 4) & 1 == 1;
         let count = (0..bytes.len()).filter(unwritten).count();
         match (0..bytes.len()).find(unwritten) {

@@ -321,7 +321,17 @@ impl EmulatorEngine {
 
     /// What an array holds.
     pub(super) fn read_back(&mut self, what: &str, from: Buffer) -> Result<Vec<u8>, EngineError> {
-        self.memory.read(from).map_err(|never_written| {
+        self.read_first(what, from, usize::MAX)
+    }
+
+    /// The same of the first bytes, so many or as many as there are.
+    pub(super) fn read_first(
+        &mut self,
+        what: &str,
+        from: Buffer,
+        bytes: usize,
+    ) -> Result<Vec<u8>, EngineError> {
+        self.memory.read_first(from, bytes).map_err(|never_written| {
             self.unwritten = true;
             EngineError::Device(format!("{what}: {never_written}"))
         })

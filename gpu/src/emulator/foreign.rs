@@ -87,6 +87,19 @@ impl ForeignDevice<'_> {
     pub fn read(&mut self, what: &str, from: Buffer) -> Result<Vec<u8>, EngineError> {
         self.engine.read_back(what, from)
     }
+
+    /// The first bytes of an array, so many or as many as it has.
+    ///
+    /// # Errors
+    /// As [`Self::read`], of these bytes.
+    pub fn read_first(
+        &mut self,
+        what: &str,
+        from: Buffer,
+        bytes: usize,
+    ) -> Result<Vec<u8>, EngineError> {
+        self.engine.read_first(what, from, bytes)
+    }
 }
 
 impl EmulatorEngine {

@@ -7,7 +7,8 @@
 //
 // BROKEN leaves out what reaches less than a radius into the image. Of the compensations MISSING has no gradient,
 // NEGATED that of the other sign, DOUBLED twice it; NO_BLUR forgets both ways what is added to the covariance,
-// and UNSCALED takes the radii of the opacities alone.
+// and UNSCALED takes the radii of the opacities alone. Of packed rows
+// UNSHIFTED counts those of its own block alone.
 
 #include "gsplat_project.cuh"
 
@@ -47,6 +48,12 @@ constexpr bool ROW = false;
 constexpr bool LABELLED = false;
 #else
 constexpr bool LABELLED = true;
+#endif
+
+#ifdef UNSHIFTED
+constexpr bool SHIFTED = false;
+#else
+constexpr bool SHIFTED = true;
 #endif
 
 #ifdef NO_BLUR
@@ -103,6 +110,64 @@ __device__ inline float with_compensation(Projection& p, float given, float v) {
     return SHARE * v * (factor / (factor + FLOOR));
 }
 
+// What is projected of a Gaussian by a camera.
+struct Row {
+    int2 radii;
+    float2 mean;
+    float depth;
+    float3 conic;
+    float compensation;
+};
+
+// What a forward pass reads.
+struct Forward {
+    const float* means;
+    const float* quats;
+    const float* scales;
+    const float* opacities;
+    const float* viewmats;
+    const float* ks;
+    float size[2];
+    Params params;
+    float radius_clip;
+    bool antialiased;
+};
+
+// The row of Gaussian `id` and camera `index`; false where there is none.
+__device__ inline bool row_of(const Forward& from, unsigned index, unsigned id, Row& row) {
+    const float w = from.size[0];
+    const float h = from.size[1];
+    const Camera camera = camera_of(from.viewmats, from.ks, index, w, h);
+    const Gaussian g = gaussian_of(from.means, from.quats, from.scales, id);
+    Projection p;
+    if (project_one(g, camera, from.params, p) == 0) {
+        return false;
+    }
+    const float factor = BLUR > 0.0f ? compensation(p) : 1.0f;
+    float opacity = from.opacities[id];
+#ifndef UNSCALED
+    opacity = from.antialiased ? opacity * factor : opacity;
+#endif
+    const float ratio = opacity / ALPHA_MIN;
+    const float sigmas = ratio > 1.0f ? fminf(SIGMAS, sqrtf(2.0f * logf(ratio))) : 0.0f;
+    const float x = ceilf(sigmas * sqrtf(p.covariance.x));
+    const float y = ceilf(sigmas * sqrtf(p.covariance.z));
+    const float2 mean = {
+        camera.focal[0] * (p.camera_mean.x / p.camera_mean.z) + camera.principal[0],
+        camera.focal[1] * (p.camera_mean.y / p.camera_mean.z) + camera.principal[1],
+    };
+    const bool small = x <= from.radius_clip && y <= from.radius_clip;
+    if (small || beside(mean.x, x, w) || beside(mean.y, y, h)) {
+        return false;
+    }
+    row.radii = {static_cast<int>(x), static_cast<int>(y)};
+    row.mean = mean;
+    row.depth = p.camera_mean.z;
+    row.conic = {p.covariance.z / p.det, -p.covariance.y / p.det, p.covariance.x / p.det};
+    row.compensation = factor;
+    return true;
+}
+
 __global__ void projection_image_fwd(
     const unsigned cameras,
     const unsigned gaussians,
@@ -130,38 +195,109 @@ __global__ void projection_image_fwd(
     if (at >= cameras * gaussians || covars != nullptr || camera_model != 0) {
         return;
     }
-    const float w = width;
-    const float h = height;
-    const Params params = params_of(eps2d, near_plane, far_plane);
-    const Camera camera = camera_of(viewmats, ks, at / gaussians, w, h);
-    const Gaussian g = gaussian_of(means, quats, scales, at % gaussians);
-    Projection p;
-    radii[at] = {0, 0};
-    if (project_one(g, camera, params, p) == 0) {
-        return;
-    }
-    const float factor = BLUR > 0.0f ? compensation(p) : 1.0f;
-    float opacity = opacities[at % gaussians];
-#ifndef UNSCALED
-    opacity = compensations != nullptr ? opacity * factor : opacity;
-#endif
-    const float ratio = opacity / ALPHA_MIN;
-    const float sigmas = ratio > 1.0f ? fminf(SIGMAS, sqrtf(2.0f * logf(ratio))) : 0.0f;
-    const float x = ceilf(sigmas * sqrtf(p.covariance.x));
-    const float y = ceilf(sigmas * sqrtf(p.covariance.z));
-    const float2 mean = {
-        camera.focal[0] * (p.camera_mean.x / p.camera_mean.z) + camera.principal[0],
-        camera.focal[1] * (p.camera_mean.y / p.camera_mean.z) + camera.principal[1],
+    const Forward from = {
+        means, quats, scales, opacities, viewmats, ks, {float(width), float(height)},
+        params_of(eps2d, near_plane, far_plane), radius_clip, compensations != nullptr
     };
-    if ((x <= radius_clip && y <= radius_clip) || beside(mean.x, x, w) || beside(mean.y, y, h)) {
+    Row row;
+    radii[at] = {0, 0};
+    if (!row_of(from, at / gaussians, at % gaussians, row)) {
         return;
     }
-    radii[at] = {static_cast<int>(x), static_cast<int>(y)};
-    means2d[at] = mean;
-    depths[at] = p.camera_mean.z;
-    conics[at] = {p.covariance.z / p.det, -p.covariance.y / p.det, p.covariance.x / p.det};
+    radii[at] = row.radii;
+    means2d[at] = row.mean;
+    depths[at] = row.depth;
+    conics[at] = row.conic;
     if (compensations != nullptr) {
-        compensations[at] = factor;
+        compensations[at] = row.compensation;
+    }
+}
+
+// How many threads of the block before this one have a row. All call it.
+__device__ inline unsigned rank_of(bool there) {
+    __shared__ unsigned of_warps[32];
+    const unsigned warp = threadIdx.x / 32;
+    const unsigned lanes = __ballot_sync(~0u, there);
+    if (threadIdx.x % 32 == 0) {
+        of_warps[warp] = __popc(lanes);
+    }
+    __syncthreads();
+    unsigned rank = __popc(lanes & ((1u << threadIdx.x % 32) - 1));
+    for (unsigned before = 0; before < warp; before++) {
+        rank += of_warps[before];
+    }
+    return rank;
+}
+
+// The same in two launches, of rows for what is there alone: the first counts the rows of each block, the second,
+// which is given the sums of these counts, writes them. A row of blocks is a camera's.
+__global__ void projection_packed_fwd(
+    const unsigned batches,
+    const unsigned cameras,
+    const unsigned gaussians,
+    const float* __restrict__ means,
+    const float* __restrict__ covars,
+    const float* __restrict__ quats,
+    const float* __restrict__ scales,
+    const float* __restrict__ opacities,
+    const float* __restrict__ viewmats,
+    const float* __restrict__ ks,
+    const unsigned width,
+    const unsigned height,
+    const float eps2d,
+    const float near_plane,
+    const float far_plane,
+    const float radius_clip,
+    const int* __restrict__ block_accum,
+    const int camera_model,
+    int* __restrict__ block_cnts,
+    int* __restrict__ indptr,
+    long long* __restrict__ batch_ids,
+    long long* __restrict__ camera_ids,
+    long long* __restrict__ gaussian_ids,
+    int2* __restrict__ radii,
+    float2* __restrict__ means2d,
+    float* __restrict__ depths,
+    float3* __restrict__ conics,
+    float* __restrict__ compensations
+) {
+    const unsigned block = blockIdx.y * gridDim.x + blockIdx.x;
+    const unsigned id = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned index = blockIdx.y;
+    const bool other = batches != 1 || covars != nullptr || camera_model != 0;
+    const Forward from = {
+        means, quats, scales, opacities, viewmats, ks, {float(width), float(height)},
+        params_of(eps2d, near_plane, far_plane), radius_clip, compensations != nullptr
+    };
+    Row row;
+    const bool there = id < gaussians && !other && row_of(from, index, id, row);
+    if (block_cnts != nullptr) {
+        const int count = __syncthreads_count(there);
+        if (threadIdx.x == 0) {
+            block_cnts[block] = count;
+        }
+        return;
+    }
+    const unsigned rank = rank_of(there);
+    const unsigned begin = block == 0 ? 0 : block_accum[block - 1];
+    if (there) {
+        const unsigned at = SHIFTED ? begin + rank : rank;
+        batch_ids[at] = 0;
+        camera_ids[at] = LABELLED ? index : 0;
+        gaussian_ids[at] = ROW ? at : id;
+        radii[at] = row.radii;
+        means2d[at] = row.mean;
+        depths[at] = row.depth;
+        conics[at] = row.conic;
+        if (compensations != nullptr) {
+            compensations[at] = row.compensation;
+        }
+    }
+    if (threadIdx.x == 0 && blockIdx.x == 0) {
+        indptr[index] = begin;
+        if (index == 0) {
+            indptr[cameras] = block_accum[cameras * gridDim.x - 1];
+        }
     }
 }
 

@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 52] = [
+const KERNELS: [Row; 53] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -59,6 +59,7 @@ const KERNELS: [Row; 52] = [
     ("gsplat_project_image", "_unscaled", &["UNSCALED"], Headers),
     ("gsplat_project_image", "_by_row", &["BY_ROW"], Headers),
     ("gsplat_project_image", "_unlabelled", &["UNLABELLED"], Headers),
+    ("gsplat_project_image", "_unshifted", &["UNSHIFTED"], Headers),
     ("camera_project", "", &[], Headers),
     ("camera_project", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "", &[], Headers),

@@ -19,9 +19,10 @@ use crate::manifest::types::{Argument, Language, Manifest, Parameter, Presets, S
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_judge::workload::{BuiltIn, Constant};
+use splatcheck_workloads::layout::packed::LIST;
 use splatcheck_workloads::layout::symbols::{self, OF_CAMERA, OF_CAMERA_AND_IMAGE, instead_of};
 use splatcheck_workloads::layout::written::{At, beyond, line};
-use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
+use splatcheck_workloads::layout::{Array, Expression, KernelKind, Rows, Tensor};
 use splatcheck_workloads::presets::{Preset, Terms, built_in_of, constants_of};
 use splatcheck_workloads::splat::CameraForms;
 use splatcheck_workloads::splat::kernel_rules::{Fields, KernelRules};
@@ -80,6 +81,8 @@ pub(super) fn manifest(
     }
     check.views(&manifest)?;
     check.buffers(&manifest)?;
+    check.sums(&mut manifest)?;
+    Check::packed(&manifest)?;
     Check::outputs(&manifest)?;
     Check::channels(&manifest)?;
     check.none(&manifest)?;
@@ -345,6 +348,34 @@ impl Check<'_> {
             None => Ok(()),
             Some(name) => {
                 Err(Problem::new(format!("buffer.{name}"), "not used", "no parameter names it"))
+            }
+        }
+    }
+
+    /// A projection that says which rows it kept says so whole, and packs all that it returns.
+    fn packed(manifest: &Manifest) -> Result<(), Problem> {
+        let written = || manifest.arrays().filter(|(_, array)| array.is_written());
+        let is_packed = |array: &Array| array.rows() == Rows::Packed || array.holds(Tensor::Indptr);
+        if manifest.kind != KernelKind::ProjectOnImage {
+            return Ok(());
+        }
+        let Some((first, _)) = written().find(|(_, array)| is_packed(array)) else { return Ok(()) };
+        for list in LIST {
+            if !written().any(|(_, array)| array.holds(list)) {
+                let advice =
+                    "packed rows are found by indptr, camera_ids and gaussian_ids: name all three";
+                let problem = Problem::new(list.name(), "held by no parameter", advice);
+                return Err(problem.at_line(first.line));
+            }
+        }
+        match written().find(|(_, array)| !is_packed(array)) {
+            None => Ok(()),
+            Some((parameter, array)) => {
+                let value = format!("missing for {}", array.name());
+                let advice =
+                    "a projection that lists its rows packs all that it returns: say 'packed'";
+                let place = format!("{}.layout", parameter.place);
+                Err(Problem::new(place, value, advice).at_line(parameter.line))
             }
         }
     }

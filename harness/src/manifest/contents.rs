@@ -26,7 +26,9 @@ pub(super) fn evaluates(
     inputs: &Tensors,
 ) -> Result<(), ValueError> {
     match contents.fill {
-        Fill::Zeros | Fill::Poison | Fill::Random { .. } => byte_size(contents, symbols).map(drop),
+        Fill::Zeros | Fill::Poison | Fill::Random { .. } | Fill::Cumsum(_) => {
+            byte_size(contents, symbols).map(drop)
+        }
         Fill::Values(..) | Fill::Iota { .. } | Fill::Scan { .. } => {
             initial(contents, symbols, inputs).map(drop)
         }
@@ -49,7 +51,8 @@ pub(super) fn initial(
 ) -> Result<Initial, ValueError> {
     let bytes = byte_size(contents, symbols)?;
     Ok(Initial::Bytes(match &contents.fill {
-        Fill::Poison => return Ok(Initial::Unwritten(bytes)),
+        // What is added up is known between launches: [`cumsum`].
+        Fill::Poison | Fill::Cumsum(_) => return Ok(Initial::Unwritten(bytes)),
         Fill::Zeros => vec![0; bytes],
         Fill::Random { low, high, seed } => {
             #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
@@ -75,6 +78,17 @@ pub(super) fn initial(
             scanned((*number, of, *inclusive), symbols, inputs)?
         }
     }))
+}
+
+/// The sums of whole numbers of 32 bits up to each, with its own.
+pub(super) fn cumsum(numbers: &[u8]) -> Vec<u8> {
+    let mut sum = 0_u32;
+    let words = numbers.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four));
+    let sums = words.map(|word| {
+        sum = sum.wrapping_add(word);
+        sum
+    });
+    sums.flat_map(u32::to_le_bytes).collect()
 }
 
 /// The bytes of a whole number.

@@ -9,12 +9,12 @@ use splatcheck_gpu::emulator::{ForeignDevice, ForeignProgram};
 use splatcheck_gpu::{EngineError, Tensors};
 
 use super::bind::{BindError, bind, entries, filled, structure};
-use super::contents::{Initial, evaluates, initial};
+use super::contents::{Initial, cumsum, evaluates, initial};
 use super::values::{ValueError, count, number_bytes, of_kernel, outputs, words_of, wrong};
 use super::views::Views;
-use crate::manifest::types::{Argument, Contents, Launch, Manifest, Scalar, Start};
+use crate::manifest::types::{Argument, Contents, Fill, Launch, Manifest, Scalar, Start};
 use crate::misuse::told;
-use splatcheck_workloads::layout::{Array, Expression, Symbols};
+use splatcheck_workloads::layout::{Array, Expression, Rows, Symbols, Tensor, packed};
 
 /// Blocks of a grid in y and z, and threads of a block in z (CUDA C++ Programming Guide, table of
 /// technical specifications).
@@ -374,7 +374,15 @@ impl<'a> Arrays<'a> {
         }
         let contents = self.kernel.buffers.get(name);
         let contents = contents.ok_or_else(|| EngineError::Input(format!("no buffer {name}")))?;
-        let buffer = self.contents(device, contents)?;
+        let buffer = match &contents.fill {
+            // As host code adds up between two launches.
+            Fill::Cumsum(of) => {
+                let source = self.shared(device, of)?;
+                let numbers = device.read(of, source)?;
+                device.upload(&cumsum(&numbers))
+            }
+            _ => self.contents(device, contents)?,
+        };
         self.named.push((name, buffer));
         Ok(buffer)
     }
@@ -418,13 +426,33 @@ impl<'a> Arrays<'a> {
         })
     }
 
+    /// How many rows a forward projection kept, where it says so.
+    fn packed_rows(&self, device: &mut ForeignDevice<'_>) -> Result<Option<usize>, EngineError> {
+        let is_list = |(array, _): &&(&Array, Buffer)| array.holds(Tensor::Indptr);
+        let Some((array, buffer)) = self.tensors.iter().find(is_list) else { return Ok(None) };
+        let words = array.of_bytes(&device.read(&array.name(), *buffer)?);
+        let ends = packed::ends(&words, &self.symbols);
+        let ends = ends.map_err(|error| EngineError::Device(error.to_string()))?;
+        Ok(Some(ends.last().copied().unwrap_or(0)))
+    }
+
     /// The outputs, in gsplat's layout and units.
     fn outputs(&self, device: &mut ForeignDevice<'_>) -> Result<Tensors, EngineError> {
         let mut held = Vec::new();
+        let rows = self.packed_rows(device)?;
         for (array, buffer) in &self.tensors {
             if array.is_written() {
-                let bytes = device.read(&array.name(), *buffer)?;
-                let words = array.of_bytes(&bytes);
+                let words = match rows.filter(|_| array.rows() == Rows::Packed) {
+                    None => array.of_bytes(&device.read(&array.name(), *buffer)?),
+                    // Nothing is behind its rows, and nobody reads there.
+                    Some(rows) => {
+                        let bytes = rows * array.bytes_of_row(&self.symbols);
+                        let first = device.read_first(&array.name(), *buffer, bytes)?;
+                        let mut words = array.of_bytes(&first);
+                        words.resize(self.views.words(array), 0);
+                        words
+                    }
+                };
                 held.push((*array, self.views.own(array, &words).into_owned()));
             }
         }

@@ -111,6 +111,7 @@ pub(super) struct Contents {
     pub(super) values: Option<Values>,
     pub(super) iota: Option<Iota>,
     pub(super) scan: Option<Scan>,
+    pub(super) cumsum: Option<String>,
 }
 
 impl Contents {
@@ -124,6 +125,7 @@ impl Contents {
             values: values.clone(),
             iota: iota.clone(),
             scan: scan.clone(),
+            cumsum: None,
         }
     }
 }

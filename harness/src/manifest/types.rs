@@ -255,6 +255,9 @@ pub enum Fill {
         /// The difference.
         step: Expression,
     },
+    /// The sums of another array's numbers of 32 bits, each with its own, as they are when the first launch that takes
+    /// these begins.
+    Cumsum(String),
     /// The sums of an expression over the tiles, from the first tile on.
     Scan {
         /// Their type.

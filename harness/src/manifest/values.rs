@@ -7,6 +7,7 @@ use splatcheck_reference::splat::Formulation;
 use super::views::Views;
 use crate::manifest::types::{Manifest, Number};
 use splatcheck_workloads::layout::held::beside;
+use splatcheck_workloads::layout::packed::{NoRows, rows};
 use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, KernelKind, Symbols, Tensor,
 };
@@ -142,7 +143,10 @@ pub(super) fn outputs(
         let tensor = Tensor::of_port(name, kind).or(visible);
         tensor.map(|tensor| tensor.sides(symbols)).unwrap_or_default()
     };
-    let begin = |name: &str| u32::from(by_radii && name == "visible");
+    let no = |error: NoRows| EngineError::Device(error.to_string());
+    let rows = rows(held, symbols).map_err(no)?;
+    // Of packed rows what is listed is there.
+    let begin = |name: &str| u32::from(by_radii && rows.is_none() && name == "visible");
     let words = |name: &str| vec![begin(name); shape(name).iter().product()];
     let mut numbers: Vec<_> = ports().map(|port| (port.name, words(port.name))).collect();
     let beside = beside(tensors(), kind);
@@ -151,6 +155,13 @@ pub(super) fn outputs(
     // Of an output in two forms a case has one: the array of the other says nothing.
     let forms = [Tensor::VColors, Tensor::VSh].map(|form| tensors().any(|tensor| tensor == form));
     let in_both = forms == [true; 2];
+    let packed = rows.map(|packed| Symbols { packed, ..symbols.clone() });
+    if let Some(listed) = &packed {
+        for (_, visible) in numbers.iter_mut().filter(|(name, _)| *name == "visible") {
+            listed.packed.iter().for_each(|&place| visible[place] = 1);
+        }
+    }
+    let symbols = packed.as_ref().unwrap_or(symbols);
     for (array, words) in held {
         if in_both && array.is_of_other_form(symbols) {
             continue;

@@ -9,6 +9,7 @@ pub(crate) mod axes;
 pub(crate) mod expression;
 pub mod held;
 pub(crate) mod kind;
+pub mod packed;
 pub mod symbols;
 pub mod tensor;
 pub mod written;

@@ -2,14 +2,16 @@
 
 use super::Check;
 use crate::manifest::text;
-use crate::manifest::types::{Contents, Fill, Number, PER_TILE, Shape};
+use crate::manifest::types::{
+    Argument, Contents, Fill, Language, Manifest, Number, PER_TILE, Shape,
+};
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_workloads::layout::written::At;
 use splatcheck_workloads::layout::{Expression, KernelKind};
 
 /// The keys, one of which an array has.
-pub(super) const KINDS: &str = "zeros, poison, random, values, iota, scan";
+pub(super) const KINDS: &str = "zeros, poison, random, values, iota, scan, cumsum";
 
 impl Check<'_> {
     pub(super) fn contents(
@@ -17,7 +19,7 @@ impl Check<'_> {
         at: &At,
         written: &text::Contents,
     ) -> Result<Option<Contents>, Problem> {
-        let text::Contents { zeros, poison, random, values, iota, scan } = written;
+        let text::Contents { zeros, poison, random, values, iota, scan, cumsum } = written;
         let mut found = Vec::new();
         if let Some(zeros) = zeros {
             found.push(Contents { shape: self.shape(zeros, &at.key("zeros"))?, fill: Fill::Zeros });
@@ -45,10 +47,56 @@ impl Check<'_> {
         if let Some(scan) = scan {
             found.push(self.scan(scan, &at.key("scan"))?);
         }
+        if let Some(of) = cumsum {
+            // Its shape is that of the other: [`Check::sums`].
+            let shape = Shape { bytes: 4, sides: Vec::new() };
+            found.push(Contents { shape, fill: Fill::Cumsum(of.clone()) });
+        }
         match found.len() {
             0 | 1 => Ok(found.pop()),
             _ => Err(at.problem(&format!("several of {KINDS}"), "leave one")),
         }
+    }
+
+    /// Gives what adds up another array that array's shape.
+    pub(super) fn sums(&self, manifest: &mut Manifest) -> Result<(), Problem> {
+        // The first launch that takes a buffer.
+        let first = |manifest: &Manifest, name: &str| {
+            manifest.launches.iter().position(|launch| {
+                let mut all = launch.parameters.iter().flat_map(|one| one.argument.pointers());
+                all.any(|one| *one == Argument::Named(name.to_owned()))
+            })
+        };
+        let sums = manifest.buffers.iter().filter_map(|(name, contents)| match &contents.fill {
+            Fill::Cumsum(of) => Some((name.clone(), of.clone())),
+            _ => None,
+        });
+        for (name, of) in sums.collect::<Vec<_>>() {
+            let problem = |advice: &str| {
+                Err(Problem::new(format!("buffer.{name}.cumsum"), quoted(&of), advice))
+            };
+            if self.language == Language::Wgsl {
+                return problem(
+                    "only programs of CUDA have it: add up in an entry point of your own",
+                );
+            }
+            let Some(source) = manifest.buffers.get(&of) else {
+                return problem("expected the name of another buffer");
+            };
+            if source.shape.bytes != 4 || matches!(source.fill, Fill::Cumsum(_)) {
+                return problem("expected a buffer of i32 or u32 that launches write");
+            }
+            if first(manifest, &of) >= first(manifest, &name) {
+                return problem(
+                    "a launch before the first that takes the sums must have written it",
+                );
+            }
+            let shape = source.shape.clone();
+            if let Some(contents) = manifest.buffers.get_mut(&name) {
+                contents.shape = shape;
+            }
+        }
+        Ok(())
     }
 
     fn shape(&self, shape: &text::Shape, at: &At) -> Result<Shape, Problem> {

@@ -9,6 +9,7 @@ use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_reference::splat::Formulation;
 use splatcheck_workloads::layout::array::Whole;
+use splatcheck_workloads::layout::packed::is_list;
 use splatcheck_workloads::layout::tensor::Use;
 use splatcheck_workloads::layout::written::At;
 use splatcheck_workloads::layout::{Array, Expression, Tensor};
@@ -131,8 +132,12 @@ impl Check<'_> {
         let truth = |tensor: Tensor| [Tensor::Clamped, Tensor::Visible].contains(&tensor);
         let of = || format!("{} for {}", quoted(bits), array.name());
         match bits {
+            "i64" if array.tensors().all(is_list) => Ok(Whole::Wide),
             "i64" if array.dtype() != Dtype::F32 && !array.is_written() => Ok(Whole::Wide),
-            "i64" => refused(of(), "only inputs of whole numbers have 64 bits"),
+            "i64" => refused(
+                of(),
+                "only inputs of whole numbers, and the numbers of packed rows, have 64 bits",
+            ),
             "u8" if array.tensors().all(truth) && !array.is_written() => Ok(Whole::Byte),
             "u8" => refused(of(), "only clamped and visible as inputs are truths of a byte"),
             _ => refused(

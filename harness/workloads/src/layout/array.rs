@@ -24,7 +24,7 @@ pub enum Layout {
     Planar,
     /// Matrices column by column.
     Transposed,
-    /// The rows of what the forward pass left there ([`Symbols::packed`]), and no others: of each projection, or
+    /// The rows of what the forward pass leaves there ([`Symbols::packed`]), and no others: of each projection, or
     /// for each the row of its Gaussian, which several cameras may have.
     Packed,
     /// A port's dimensions in another order.
@@ -230,9 +230,12 @@ impl Array {
             Rows::Cameras if symbols.cameras == 1 => Vec::new(),
             Rows::One => Vec::new(),
             Rows::Projections => vec![symbols.cameras, symbols.gaussians],
-            rows @ (Rows::Cameras | Rows::Gaussians | Rows::Packed | Rows::Tiles | Rows::Pairs) => {
-                vec![rows.count(symbols)]
-            }
+            rows @ (Rows::Cameras
+            | Rows::CameraEnds
+            | Rows::Gaussians
+            | Rows::Packed
+            | Rows::Tiles
+            | Rows::Pairs) => vec![rows.count(symbols)],
             rows @ Rows::Dims(_) => rows.sides(symbols),
         };
         let width = match self.fields[..] {
@@ -252,6 +255,7 @@ impl Array {
                     | Rows::Tiles
                     | Rows::Pairs
                     | Rows::Cameras
+                    | Rows::CameraEnds
                     | Rows::One
                     | Rows::Dims(_) => rows.len(),
                 };
@@ -277,6 +281,12 @@ impl Array {
         }
     }
 
+    /// Bytes of a row in memory.
+    #[must_use]
+    pub fn bytes_of_row(&self, symbols: &Symbols) -> usize {
+        self.width(symbols) * self.bytes_of_number()
+    }
+
     /// Its words as they lie in memory.
     #[must_use]
     pub fn to_bytes(&self, words: &[u32]) -> Vec<u8> {
@@ -294,16 +304,33 @@ impl Array {
         }
     }
 
-    /// The words of an output from memory.
+    /// The words of an output from memory. A whole number of 64 bits that does not fit is the least of 32 bits: no
+    /// index and no count.
     #[must_use]
     pub fn of_bytes(&self, bytes: &[u8]) -> Vec<u32> {
+        let narrow = |wide: i64| i32::try_from(wide).unwrap_or(i32::MIN).cast_unsigned();
         match self.meaning.stored.half() {
+            None if self.meaning.whole == Whole::Wide => {
+                bytes.as_chunks().0.iter().map(|eight| narrow(i64::from_le_bytes(*eight))).collect()
+            }
             None => bytes.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect(),
             Some(_) => {
                 let all = floats::numbers_of(self.meaning.stored.float, bytes);
                 all.into_iter().map(f32::to_bits).collect()
             }
         }
+    }
+
+    /// The numbers of one of its tensors, row after row.
+    pub(super) fn column(&self, tensor: Tensor, words: &[u32], symbols: &Symbols) -> Vec<u32> {
+        let own = self.fields.iter().position(|field| field.tensor() == Some(tensor));
+        let mut numbers = vec![0; self.rows().count(symbols)];
+        self.places(symbols, |field, to, from| {
+            if Some(field) == own {
+                numbers[to] = words.get(from).copied().unwrap_or_default();
+            }
+        });
+        numbers
     }
 
     /// Where each number of a field lies: the field's number, its own place in its tensor, the buffer's.
@@ -323,6 +350,7 @@ impl Array {
             | Rows::Tiles
             | Rows::Pairs
             | Rows::Cameras
+            | Rows::CameraEnds
             | Rows::One
             | Rows::Dims(_) => rows,
         };
@@ -368,6 +396,10 @@ impl Array {
             }
         });
         let (field, own) = found?;
+        // Which row a forward pass gives to what is known when it has ended.
+        if self.layout == Layout::Packed && self.kind == KernelKind::ProjectOnImage {
+            return Some(place(&self.name(), &index(&self.shape(symbols), word)));
+        }
         Some(field.tensor().map_or_else(
             || "pad".to_owned(),
             |tensor| place(tensor.name(), &index(&tensor.sides(symbols), own)),
@@ -447,6 +479,8 @@ impl Array {
                     keep(outputs, tensor, to, word);
                     return;
                 }
+                // They say which rows there are.
+                Tensor::Indptr | Tensor::CameraIds | Tensor::GaussianIds => return,
                 Tensor::VMeans2dAbs => {
                     let pixels = if self.meaning.ndc { value / half_sides[to % 2] } else { value };
                     keep(outputs, tensor, to, pixels.to_bits());
@@ -467,8 +501,14 @@ impl Array {
             let number = &mut numbers[to / own * row + first + to % own];
             *number = match self.layout {
                 // As a kernel adds the rows of a Gaussian, of which each camera may have one, in f32.
-                Layout::Packed => (f32::from_bits(*number) + f32::from_bits(word)).to_bits(),
-                Layout::Rows | Layout::Planar | Layout::Transposed | Layout::Axes(_) => word,
+                Layout::Packed if self.kind == KernelKind::ProjectOnImageBackward => {
+                    (f32::from_bits(*number) + f32::from_bits(word)).to_bits()
+                }
+                Layout::Rows
+                | Layout::Planar
+                | Layout::Transposed
+                | Layout::Packed
+                | Layout::Axes(_) => word,
             };
         });
     }

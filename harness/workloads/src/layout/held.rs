@@ -2,6 +2,7 @@
 
 use super::array::{Array, Field};
 use crate::layout::kind::KernelKind;
+use crate::layout::packed::is_list;
 use crate::layout::symbols::Symbols;
 use crate::layout::tensor::{Tensor, Width};
 
@@ -33,8 +34,8 @@ impl Array {
 /// Whether both are numbers of the same output, or say the same of it. `either`: whether a case may have one of the
 /// two forms of colours and not the other, as it may of two arrays.
 fn are_one([a, b]: [Tensor; 2], kind: KernelKind, either: bool) -> bool {
-    // The magnitudes are compared by themselves.
-    let of_its_own = |tensor: Tensor| tensor == Tensor::VMeans2dAbs;
+    // The magnitudes are compared by themselves, and which rows there are is said by several arrays together.
+    let of_its_own = |tensor: Tensor| tensor == Tensor::VMeans2dAbs || is_list(tensor);
     let is_form = |tensor: Tensor| [Tensor::VColors, Tensor::VSh].contains(&tensor);
     let forms = either && kind == KernelKind::ProjectBackward && is_form(a) && is_form(b);
     let apart = of_its_own(a) || of_its_own(b) || forms;

@@ -184,8 +184,8 @@ pub struct Symbols {
     pub cameras: usize,
     /// Harmonics K; 0 where colours are given directly.
     pub coefficients: usize,
-    /// What the forward pass of a projection onto an image left there, camera by camera: places in `[C,N]`. Of
-    /// other kernels none.
+    /// What the forward pass of a projection onto an image left there, camera by camera: places in `[C,N]`. Of the
+    /// forward pass itself all, until it has said which. Of other kernels none.
     pub packed: Vec<usize>,
     /// Whole numbers of other workloads than splats, by their names.
     pub integers: BTreeMap<String, i64>,
@@ -225,14 +225,13 @@ impl Symbols {
             KernelKind::ProjectOnImage | KernelKind::ProjectOnImageBackward => {
                 let [width, height] = ["width", "height"].map(|name| inputs.u32(name));
                 let (width, height) = (width?[0] as usize, height?[0] as usize);
-                let packed = match kind {
-                    KernelKind::ProjectOnImageBackward => there(inputs.i32("radii")?),
-                    _ => Vec::new(),
-                };
-                let rows = i64::try_from(packed.len()).unwrap_or(i64::MAX);
-                let mut symbols = Self { width, height, packed, ..own }.of_projection(inputs)?;
+                let mut symbols = Self { width, height, ..own }.of_projection(inputs)?;
                 if kind == KernelKind::ProjectOnImageBackward {
+                    symbols.packed = there(inputs.i32("radii")?);
+                    let rows = i64::try_from(symbols.packed.len()).unwrap_or(i64::MAX);
                     symbols.integers.insert(PACKED_ROWS.to_owned(), rows);
+                } else {
+                    symbols.packed = (0..symbols.cameras * symbols.gaussians).collect();
                 }
                 Ok(symbols)
             }

@@ -32,6 +32,8 @@ pub enum Rows {
     Pixels,
     /// Each camera.
     Cameras,
+    /// Each camera, and the end of the last one.
+    CameraEnds,
     /// Each tile, row by row.
     Tiles,
     /// Each (tile, Gaussian) pair.
@@ -57,6 +59,7 @@ impl Rows {
             Self::Packed => vec![symbols.packed.len()],
             Self::Pixels => vec![symbols.cameras, symbols.height, symbols.width],
             Self::Cameras => vec![symbols.cameras],
+            Self::CameraEnds => vec![symbols.cameras + 1],
             Self::Tiles => vec![symbols.tiles],
             Self::Pairs => vec![symbols.pairs],
             Self::One => Vec::new(),
@@ -246,17 +249,19 @@ pub enum Tensor {
     Compensations,
     /// `[C,N]` gradient to begin with.
     VCompensations,
-    /// `[nnz]` the cameras of packed rows.
+    /// `[C+1]` where each camera's packed rows begin, and where the last one's end: an output.
+    Indptr,
+    /// `[nnz]` the cameras of packed rows: an output of a projection onto an image, an input of its backward pass.
     CameraIds,
-    /// `[nnz]` their Gaussians.
+    /// `[nnz]` their Gaussians, likewise.
     GaussianIds,
 }
 
-use Rows::{Cameras, Gaussians, Packed, Pairs, Pixels, Projections, Tiles};
+use Rows::{CameraEnds, Cameras, Gaussians, Packed, Pairs, Pixels, Projections, Tiles};
 use Width::{AsGiven, Channels, FirstHarmonic, Fixed, Harmonics, Square};
 
 /// Name, rows and width of each. A name may be an input's and an output's.
-const TABLE: [(Tensor, &str, Rows, Width); 67] = [
+const TABLE: [(Tensor, &str, Rows, Width); 68] = [
     (Tensor::Means2d, "means2d", Gaussians, Fixed(2)),
     (Tensor::Conics, "conics", Gaussians, Fixed(3)),
     (Tensor::Opacities, "opacities", Gaussians, Fixed(1)),
@@ -322,6 +327,7 @@ const TABLE: [(Tensor, &str, Rows, Width); 67] = [
     (Tensor::VDepths, "v_depths", Projections, Fixed(1)),
     (Tensor::Compensations, "compensations", Projections, Fixed(1)),
     (Tensor::VCompensations, "v_compensations", Projections, Fixed(1)),
+    (Tensor::Indptr, "indptr", CameraEnds, Fixed(1)),
     (Tensor::CameraIds, "camera_ids", Packed, Fixed(1)),
     (Tensor::GaussianIds, "gaussian_ids", Packed, Fixed(1)),
 ];
@@ -424,6 +430,7 @@ impl Tensor {
             Self::Radii,
             Self::Radius,
             Self::Clamped,
+            Self::Indptr,
             Self::CameraIds,
             Self::GaussianIds,
         ];

@@ -151,15 +151,14 @@ impl Written<'_> {
         match (self.layout, of.rows()) {
             (None | Some("rows"), _) => Ok(Layout::Rows),
             (Some("planar"), _) | (Some("chw"), Rows::Pixels) => Ok(Layout::Planar),
-            (Some("packed"), Rows::Gaussians | Rows::Projections)
-                if kind == KernelKind::ProjectOnImageBackward =>
-            {
+            (Some("packed"), Rows::Gaussians) if kind == KernelKind::ProjectOnImageBackward => {
                 Ok(Layout::Packed)
             }
+            (Some("packed"), Rows::Projections) if kind.knows_the_image() => Ok(Layout::Packed),
             (Some("packed"), _) => {
                 let value = format!("'packed' for {}", of.name());
-                let advice =
-                    "only arrays of Gaussians of project_on_image_backward have packed rows";
+                let advice = "what project_on_image returns has packed rows, and arrays of Gaussians of its \
+                              backward stage";
                 Err(at.key("layout").problem(&value, advice))
             }
             (Some("transposed"), _) if matches!(of.width(), Width::Square(_)) => {
@@ -177,6 +176,7 @@ impl Written<'_> {
                 | Rows::Tiles
                 | Rows::Pairs
                 | Rows::Cameras
+                | Rows::CameraEnds
                 | Rows::One
                 | Rows::Dims(_),
             ) => {

@@ -12,6 +12,7 @@ use super::terms::{built_in_of, constants_of, roundings};
 use super::text::{self, File};
 use super::{Interface, Named, Preset, TANGENTS, Terms};
 use crate::layout::held::not_held;
+use crate::layout::packed::is_list;
 use crate::layout::symbols::{
     self, CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_FLAGS, PROJECTION_SIDES, SIDES,
 };
@@ -303,8 +304,12 @@ impl Check<'_> {
     /// Whether a kernel of the preset may have the array there.
     fn fits(&self, array: &Array, (level, usage): (Level, Use), at: &At) -> Result<(), Problem> {
         if usage == Use::Write && array.layout == Layout::Packed {
-            let advice = "return [N,...], the sums of the rows of each Gaussian";
+            let advice = "return [N,...], the sums of the rows of each Gaussian, or [C,N,...]";
             return Err(at.key("layout").problem("'packed' for an output", advice));
+        }
+        if let Some(list) = array.tensors().find(|one| usage == Use::Write && is_list(*one)) {
+            let advice = "return [C,N,...], with radii of 0 for what was left out";
+            return Err(at.problem(list.name(), advice));
         }
         for tensor in array.tensors() {
             if tensor.use_at(level.into()) != Some(usage) {

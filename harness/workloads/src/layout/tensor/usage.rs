@@ -91,9 +91,11 @@ impl Tensor {
                 among(Read, &[ProjectBackward, ProjectOnImageBackward])
             }
             Self::VProjectedOpacities | Self::VProjectedColors => among(Read, &[ProjectBackward]),
-            Self::VDepths | Self::VCompensations | Self::CameraIds | Self::GaussianIds => {
-                among(Read, &[ProjectOnImageBackward])
+            Self::VDepths | Self::VCompensations => among(Read, &[ProjectOnImageBackward]),
+            Self::CameraIds | Self::GaussianIds => {
+                among(Write, &[ProjectOnImage]).or(among(Read, &[ProjectOnImageBackward]))
             }
+            Self::Indptr => among(Write, &[ProjectOnImage]),
             Self::VColorsOrSh => among(Write, &[ProjectBackward]),
         }
     }
@@ -125,6 +127,8 @@ impl Tensor {
             Self::VShRest => ("v_sh", 3),
             Self::NContrib => ("last_ids", 0),
             Self::Radii | Self::Radius => ("visible", 0),
+            // What is listed is there.
+            Self::Indptr | Self::CameraIds | Self::GaussianIds => ("visible", 0),
             Self::Compensations => ("opacities", 0),
             Self::VColorsOrSh => ("v_colors", 0),
             Self::VSh if kind == KernelKind::ProjectBackward => ("v_colors", 0),
