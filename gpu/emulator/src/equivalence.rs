@@ -22,7 +22,7 @@ mod values;
 
 use std::ops::RangeInclusive;
 
-use super::ir::{Control, Instruction, Kernel, Module, Op, Place};
+use super::ir::{Control, File, Instruction, Kernel, Module, Op, Place};
 use demand::Demand;
 use flow::Flow;
 use integers::Integers;
@@ -91,8 +91,22 @@ impl<'m> Original<'m> {
         let (old, new) = (code(self.kernel, before.clone()), code(changed, after));
         let Ok(first) = u32::try_from(before.start) else { return false };
         let Some(last) = (first..).zip(&old).last().map(|(pc, _)| pc) else { return false };
+        // What is known of a register that the original does not read here may be what the change undoes: then it is
+        // no fact of the changed kernel, unless its own flow has it.
+        let reads = |code: &[Instruction]| -> Vec<Place> {
+            code.iter().flat_map(|one| one.op.reads().into_iter().chain(guard_of(one))).collect()
+        };
+        let read = reads(&old);
+        let is_new = reads(&new)
+            .iter()
+            .any(|place| !read.contains(place) && changed.constant(*place).is_none());
         self.cases.iter().all(|(flow, demand)| {
-            let Some(state) = flow.before(first) else { return true };
+            let Some(mut state) = flow.before(first) else { return true };
+            if is_new {
+                let own = Flow::of(changed, flow.given.clone());
+                let Some(known) = own.before(first) else { return false };
+                state.join(&known, false);
+            }
             let mut values = Values::new(&state);
             let was = values.run(self.kernel, &old, &flow.given);
             let is = values.run(changed, &new, &flow.given);
@@ -112,9 +126,23 @@ impl<'m> Original<'m> {
     }
 }
 
+/// The register of an instruction's guard.
+fn guard_of(instruction: &Instruction) -> Option<Place> {
+    instruction.guard.map(|guard| Place { file: File::Predicate, slot: guard.slot })
+}
+
+/// The most threads of a block along each axis (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability"). `.maxntid` limits their product alone: what `__launch_bounds__(256)` makes of a kernel, `.maxntid
+/// 256`, is launched as 16 x 16 too (PTX ISA, ".maxntid").
+fn threads_of(kernel: &Kernel) -> [u32; 3] {
+    let product = kernel.max_threads.map(|sizes| sizes.iter().map(|&n| u64::from(n)).product());
+    let most = product.and_then(|all: u64| u32::try_from(all).ok()).unwrap_or(u32::MAX);
+    [1024, 1024, 64].map(|axis: u32| axis.min(most.max(1)))
+}
+
 /// What is given in each case: every parameter with several ranges in each of them.
 fn cases(kernel: &Kernel, facts: &[Fact]) -> Vec<Given> {
-    let threads = kernel.max_threads.unwrap_or([1024, 1024, 64]);
+    let threads = threads_of(kernel);
     let mut all = vec![Given { threads, ..Given::default() }];
     for fact in facts {
         let ranges = fact

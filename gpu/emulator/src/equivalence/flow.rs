@@ -184,8 +184,10 @@ impl<'k> Flow<'k> {
             && instruction.guard.is_none()
             && let Some(d) = defines(op)
         {
-            let reads_itself =
-                instruction.op.reads().contains(&Place { file: File::Predicate, slot: d });
+            // Also by a second predicate that it writes.
+            let reads = instruction.op.reads();
+            let is_read = |place: &Place| place.file == File::Predicate && reads.contains(place);
+            let reads_itself = instruction.op.writes().iter().any(is_read);
             state.definitions[usize::from(d)] = (!reads_itself).then_some(pc);
         }
     }
