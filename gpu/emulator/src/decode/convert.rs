@@ -136,8 +136,10 @@ impl Decoder<'_, '_> {
             (Some(WordType::S8 | WordType::U8 | WordType::S16 | WordType::U16), None) => {
                 return Ok(None);
             }
-            (Some(narrow), Some(wide)) => {
-                let op = match if to.bits() < from.bits() { narrow } else { wide } {
+            // Signed up to 16 bits, and with zeros from there on.
+            (Some(WordType::U16), Some(WordType::S8)) => return Ok(None),
+            (Some(into), Some(out_of)) => {
+                let op = match if to.bits() <= from.bits() { into } else { out_of } {
                     WordType::S8 => WordUnary::Signed8,
                     WordType::U8 => WordUnary::Unsigned8,
                     WordType::S16 => WordUnary::Signed16,
