@@ -54,6 +54,7 @@ pub(super) fn execute(r: &mut Registers, on: &Active, op: &Arithmetic, mode: App
         Arithmetic::WordToFloat { from, d, a } => wide::word_to_float(r, on, from, d, a),
         Arithmetic::B64ToFloat { signed, d, a } => wide::b64_to_float(r, on, signed, d, a),
         Arithmetic::Split16 { low, high, a } => super::rare::split16(r, on, low, high, a),
+        Arithmetic::Carry(ref carry) => super::carry::execute(r, on, carry),
         Arithmetic::Rare(ref rare) => super::rare::execute(r, on, rare, mode),
         Arithmetic::FloatToInteger(conversion) => wide::float_to_integer(r, on, &conversion),
     }

@@ -192,6 +192,7 @@ fn computed(op: &Arithmetic) -> Option<Slot> {
         | Arithmetic::B64Unary(..)
         | Arithmetic::B64Binary(..)
         | Arithmetic::B64Mad(..)
+        | Arithmetic::Carry(_)
         | Arithmetic::B64Count(..)
         | Arithmetic::MulWide { .. }
         | Arithmetic::MadWide { .. }

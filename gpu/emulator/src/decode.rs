@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod assemble;
+mod carry;
 mod control;
 mod convert;
 mod data;

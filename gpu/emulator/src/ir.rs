@@ -16,9 +16,9 @@ use std::sync::{Arc, OnceLock};
 use super::parse::ParseError;
 pub use super::parse::{ParameterKind, Space};
 pub(super) use arithmetic::{
-    Approximation, Arithmetic, B64Count, B64Unary, Boolean, Compared, Comparison, FloatBinary,
-    FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, NarrowFormat, Rounding, Setp,
-    WordTernary, WordType, WordUnary,
+    Approximation, Arithmetic, B64Count, B64Unary, Boolean, Carry, CarryOp, Compared, Comparison,
+    FloatBinary, FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, NarrowFormat, Rounding,
+    Setp, WordTernary, WordType, WordUnary,
 };
 pub(super) use operands::Role;
 pub(super) use order::{Barrier, BarrierReduction, BarrierReductionOp, Orders, Scope};

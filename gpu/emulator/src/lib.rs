@@ -75,6 +75,7 @@ mod async_copy;
 mod atomic;
 mod atomic16;
 mod block;
+mod carry;
 mod count;
 mod coverage;
 mod decided;

@@ -177,6 +177,8 @@ pub(super) struct Function<'a> {
     pub(super) registers: RegisterCounts,
     pub(super) variables: Vec<Variable<'a>>,
     pub(super) body: Vec<Statement<'a>>,
+    /// Slot among its words of the flag CC.CF, where it uses that.
+    pub(super) carry: Option<u16>,
     /// Label to index in `body`.
     pub(super) labels: HashMap<&'a str, u32>,
     /// Indices of the calls in `body`.

@@ -80,6 +80,7 @@ fn depends(op: &Arithmetic) -> Depends {
         | Arithmetic::Fma(..)
         | Arithmetic::FloatToInteger(_)
         | Arithmetic::B64Mad(..)
+        | Arithmetic::Carry(_)
         | Arithmetic::B64Count(..)
         | Arithmetic::MulWide { .. }
         | Arithmetic::MadWide { .. }

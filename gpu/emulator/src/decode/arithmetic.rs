@@ -35,6 +35,8 @@ impl Decoder<'_, '_> {
         let mut class = InstructionClass::Integer;
         let op = if self.mnemonic == "setp" {
             self.setp()?
+        } else if self.carries() {
+            self.carry()?
         } else {
             match self.take_type()? {
                 "f32" => {

@@ -230,7 +230,9 @@ impl<'a> Assembler<'_, 'a> {
         let kernel = function.kind == FunctionKind::Kernel;
         let refused = &self.source.refused;
         let locals = !kernel || end_of_local > local;
-        let scope = Scope { symbols, labels: &function.labels, registers, kernel, locals, refused };
+        let carry = function.carry.map(|slot| registers.words + slot);
+        let labels = &function.labels;
+        let scope = Scope { symbols, labels, registers, carry, kernel, locals, refused };
         if !kernel && end_of_local > local {
             self.forget(local, end_of_local, function.line);
         }

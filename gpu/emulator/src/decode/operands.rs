@@ -35,7 +35,7 @@ mnemonics! {
     Arithmetic {
         "fma" "mul" "add" "setp" "sub" "mad" "and" "shl" "or" "neg" "min" "max" "ex2" "rcp" "abs"
         "bfi" "bfind" "brev" "clz" "div" "lg2" "not" "popc" "rem" "rsqrt" "shf" "shr" "sqrt" "xor"
-        "atan2" "tanh"
+        "atan2" "tanh" "addc" "subc" "madc"
     }
     Data { "mov" "ld" "st" "cvta" "cvt" "atom" "red" "selp" }
     Control {
@@ -105,6 +105,8 @@ pub(super) struct Scope<'s, 'a> {
     pub(super) labels: &'s HashMap<&'a str, u32>,
     /// Where the function's registers begin among those of the kernel.
     pub(super) registers: RegisterCounts,
+    /// Where its flag CC.CF is among the words of the kernel, if it has one.
+    pub(super) carry: Option<Slot>,
     /// Whether it is a kernel and not a function that it calls.
     pub(super) kernel: bool,
     /// Whether `.param` can mean a variable of the function.
@@ -268,6 +270,11 @@ impl<'s, 'a> Decoder<'s, 'a> {
     /// Whether parts of the opcode are left.
     pub(super) fn has_parts(&self) -> bool {
         !self.parts.is_empty()
+    }
+
+    /// Whether this part of the opcode is left.
+    pub(super) fn has_part(&self, part: &str) -> bool {
+        self.parts.as_slice().contains(&part)
     }
 
     pub(super) fn error(&self, message: impl Into<String>) -> Problem {

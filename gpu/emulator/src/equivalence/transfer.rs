@@ -100,6 +100,7 @@ pub(super) fn integer(op: &Arithmetic, of: &dyn Operands) -> Option<Integers> {
             ..,
         )
         | Arithmetic::Unpack { .. }
+        | Arithmetic::Carry(_)
         | Arithmetic::FloatUnary(..)
         | Arithmetic::FloatBinary(..)
         | Arithmetic::Fma(..)

@@ -93,8 +93,38 @@ pub(crate) enum Arithmetic {
         high: Slot,
         a: Slot,
     },
+    /// Sums and products of numbers wider than registers.
+    Carry(Carry),
     /// What few kernels do.
     Rare(Rare),
+}
+
+/// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc` and `madc`. The flag CC.CF is a word of the kernel's, which is 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Carry {
+    pub(crate) op: CarryOp,
+    /// Of 64 bits.
+    pub(crate) wide: bool,
+    pub(crate) d: Slot,
+    /// The word that the carry or borrow goes to; [`SINK`](super::SINK) where it is not kept.
+    pub(crate) to: Slot,
+    /// A sum's are two, and the third is [`SINK`](super::SINK).
+    pub(crate) sources: [Slot; 3],
+    /// The word that the carry or borrow comes from: a constant 0 where none does.
+    pub(crate) from: Slot,
+}
+
+/// What a carry goes into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CarryOp {
+    Add,
+    Sub,
+    /// The lower half of a product, and a sum.
+    MadLo,
+    /// The upper half.
+    MadHi {
+        signed: bool,
+    },
 }
 
 /// The integer types that a word holds.

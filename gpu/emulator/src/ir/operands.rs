@@ -151,6 +151,14 @@ fn arithmetic(op: &mut Arithmetic, visit: Visit<'_>) {
         Arithmetic::Split16 { low, high, a } => {
             each([(Writes, Word, low), (Writes, Word, high), (Reads, Word, a)], visit);
         }
+        Arithmetic::Carry(op) => {
+            let file = if op.wide { B64 } else { Word };
+            each([(Writes, file, &mut op.d), (Writes, Word, &mut op.to)], &mut *visit);
+            for source in &mut op.sources {
+                visit(Reads, file, source);
+            }
+            visit(Reads, Word, &mut op.from);
+        }
         Arithmetic::Rare(op) => {
             visit(Writes, op.d.file, &mut op.d.slot);
             for source in op.sources.iter_mut().flatten() {

@@ -121,6 +121,8 @@ fn products(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>, index: usize) {
             );
             changes.push(kind, "+ -> - in fma".to_owned(), negated);
         }
+        // A product has no carry.
+        "mad" if statement.has("cc") => {}
         "mad" => {
             let product = statement.opcode.replacen("mad", "mul", 1);
             changes.replace(kind, "mad -> mul".to_owned(), &product, &[d, a, b]);

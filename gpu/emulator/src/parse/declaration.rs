@@ -55,6 +55,13 @@ impl<'a> Scopes<'a> {
         None
     }
 
+    /// A word without a name; `None` when there are more registers than slots.
+    pub(super) fn word(&mut self) -> Option<u16> {
+        let slot = self.counts.words;
+        self.counts.words = slot.checked_add(1).filter(|&end| end <= u16::MAX / 2)?;
+        Some(slot)
+    }
+
     /// Adds a declaration; `None` when there are more registers than slots.
     fn declare(&mut self, name: &'a str, range: Option<u16>, class: Class) -> Option<()> {
         let counter = match class {

@@ -7,6 +7,12 @@ use super::{
     Function, FunctionKind, Parsed, Parser, Problem, RegisterCounts, Source, Space, Token, Variable,
 };
 
+/// Whether an instruction reads or writes the flag CC.CF.
+fn carries(opcode: &str) -> bool {
+    let reads = |name| opcode.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    ["addc", "subc", "madc"].into_iter().any(reads) || opcode.split('.').any(|part| part == "cc")
+}
+
 impl<'a> Parser<'_, 'a> {
     /// A kernel or device function. What is wrong in it is among its problems; an error is what hides
     /// where it ends.
@@ -21,6 +27,7 @@ impl<'a> Parser<'_, 'a> {
             registers: RegisterCounts::default(),
             variables: Vec::new(),
             body: Vec::new(),
+            carry: None,
             labels: HashMap::new(),
             calls: Vec::new(),
             problems: Vec::new(),
@@ -29,6 +36,9 @@ impl<'a> Parser<'_, 'a> {
         let begin = self.at;
         self.scopes = Scopes::default();
         let read = self.signature(&mut function).and_then(|()| self.body(&mut function));
+        if function.body.iter().any(|statement| carries(statement.opcode)) {
+            function.carry = self.scopes.word();
+        }
         function.registers = self.scopes.counts;
         if let Err(problem) = read {
             if function.name.is_empty() {

@@ -97,6 +97,7 @@ pub(super) fn result(op: &Arithmetic) -> Option<Slot> {
         | Arithmetic::B64Unary(..)
         | Arithmetic::B64Binary(..)
         | Arithmetic::B64Mad(..)
+        | Arithmetic::Carry(_)
         | Arithmetic::B64Count(..)
         | Arithmetic::MulWide { .. }
         | Arithmetic::MadWide { .. }

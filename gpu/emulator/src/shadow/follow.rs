@@ -3,6 +3,7 @@
 //! The match over the instructions has no remainder: a new one does not compile until somebody has said
 //! what it does to a float.
 
+mod carry;
 mod wide;
 
 use pulp::{Simd, WithSimd};
@@ -197,6 +198,7 @@ impl Journal {
                     beside.set_word(high, lane, second);
                 }
             }
+            Arithmetic::Carry(ref carry) => self.carried(beside, r, on, carry),
             Arithmetic::Rare(ref rare) => self.rare(beside, r, on, rare),
             Arithmetic::B64Unary(..)
             | Arithmetic::B64Binary(..)

@@ -3,7 +3,7 @@
 
 use super::super::ir::{
     Approximation, Arithmetic, Compared, File, FloatBinary, FloatFlags, FloatToInteger, FloatUnary,
-    Kernel, Op, Place, Rounding, Slot, WordUnary,
+    Kernel, Op, Place, Rounding, SINK, Slot, WordUnary,
 };
 use super::table::accuracy::Accuracy;
 use super::table::{Function, Library};
@@ -183,6 +183,7 @@ fn keep(op: &Arithmetic) -> Keep {
         | Arithmetic::B64Unary(..)
         | Arithmetic::B64Binary(..)
         | Arithmetic::B64Mad(..)
+        | Arithmetic::Carry(_)
         | Arithmetic::B64Count(..)
         | Arithmetic::MulWide { .. }
         | Arithmetic::MadWide { .. }
@@ -240,6 +241,14 @@ fn sources(op: &Arithmetic) -> [Place; 4] {
             | Compared::Narrow { .. } => [word(setp.a), word(setp.b), NONE, NONE],
         },
         Arithmetic::PredicateMove { .. } | Arithmetic::Predicate2(..) => [NONE; 4],
+        Arithmetic::Carry(carry) => {
+            let [a, b, c] = carry.sources.map(|slot| match (slot, carry.wide) {
+                (SINK, _) => NONE,
+                (slot, true) => wide(slot),
+                (slot, false) => word(slot),
+            });
+            [a, b, c, word(carry.from)]
+        }
         Arithmetic::Rare(rare) => rare.sources.map(|source| source.unwrap_or(NONE)),
     }
 }

@@ -64,6 +64,7 @@ pub(super) fn rounding(op: &Op) -> f64 {
         | Arithmetic::B64Unary(..)
         | Arithmetic::B64Binary(..)
         | Arithmetic::B64Mad(..)
+        | Arithmetic::Carry(_)
         | Arithmetic::B64Count(..)
         | Arithmetic::MulWide { .. }
         | Arithmetic::MadWide { .. }

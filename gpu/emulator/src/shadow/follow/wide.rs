@@ -129,6 +129,7 @@ impl Journal {
             | Arithmetic::PredicateMove { .. }
             | Arithmetic::Predicate2(..)
             | Arithmetic::Split16 { .. }
+            | Arithmetic::Carry(_)
             | Arithmetic::Rare(_) => {}
         }
     }
