@@ -116,7 +116,9 @@ fn of_rare(op: &RareOp) -> Depends {
         RareOp::Logic3(_) => Depends::ByBit(3),
         RareOp::Permute(_) | RareOp::Pack16 | RareOp::Insert64 => Depends::ByBit(2),
         RareOp::Extract(_) | RareOp::Reverse64 | RareOp::Widen { .. } => Depends::ByBit(1),
-        RareOp::Narrow(Narrow { packed: true, .. }) => Depends::ByHalf,
+        RareOp::Narrow(Narrow { packed: true, .. }) | RareOp::SetNarrow { packed: true, .. } => {
+            Depends::ByHalf
+        }
         RareOp::Narrow(_)
         | RareOp::Half(_)
         | RareOp::MulWideHalf { .. }
@@ -127,8 +129,7 @@ fn of_rare(op: &RareOp) -> Depends {
             Number::F32 => 32,
             Number::F64 => 64,
         }),
-        RareOp::SetNarrow { .. }
-        | RareOp::Double(_)
+        RareOp::Double(_)
         | RareOp::ConvertPair { .. }
         | RareOp::Find64 { .. }
         | RareOp::MaskBits { .. }

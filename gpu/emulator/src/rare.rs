@@ -98,8 +98,11 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         RareOp::Double(op) => Box::new(move |sources| double::evaluate(op, sources)),
         RareOp::Half(half) => Box::new(move |sources| half_operation(half, sources)),
         RareOp::Narrow(op) => Box::new(move |sources| narrow::evaluate(op, sources)),
-        RareOp::SetNarrow { comparison, flush, format, packed } => {
-            Box::new(move |sources| narrow::set((format, packed), (comparison, flush), sources))
+        RareOp::SetNarrow { to, comparison, flush, format, packed } => {
+            let one = format.set(to, packed);
+            let set =
+                move |sources| narrow::set((format, packed), (comparison, flush), one, sources);
+            Box::new(set)
         }
         RareOp::ConvertPair { format, rounding } => {
             Box::new(move |[a, b, ..]| narrow::pair(format, rounding, a, b))

@@ -1,7 +1,8 @@
 //! f16 and bf16: arithmetic, comparisons, and two f32 rounded to the halves of a word.
 
 use super::super::ir::{
-    Arithmetic, Comparison, File, Narrow, NarrowClamp, NarrowFormat, NarrowOp, RareOp, Rounding,
+    Arithmetic, Comparison, File, Narrow, NarrowClamp, NarrowFormat, NarrowOp, Number, RareOp,
+    Rounding,
 };
 use super::super::parse::Parsed;
 use super::operands::Decoder;
@@ -78,15 +79,20 @@ impl Decoder<'_, '_> {
         self.rare_op(op, &[Word; 4][..operands])
     }
 
-    /// `set.cmp.type.type`: 1.0 where the comparison holds.
+    /// `set.cmp.type.type`: 1.0 or all ones where the comparison holds.
     pub(super) fn set_narrow(&mut self, source: (NarrowFormat, bool)) -> Parsed<Arithmetic> {
-        if narrow_type(self.take_type()?) != Some(source) {
-            return Err(self.unknown());
-        }
         let (format, packed) = source;
+        let to = match self.take_type()? {
+            "u32" => Number::Integer { bits: 32, signed: false },
+            "s32" => Number::Integer { bits: 32, signed: true },
+            "u16" if !packed => Number::Integer { bits: 16, signed: false },
+            "s16" if !packed => Number::Integer { bits: 16, signed: true },
+            kind if narrow_type(kind) == Some(source) => format.number(),
+            _ => return Err(self.unknown()),
+        };
         let flush = self.narrow_flush(format);
         let comparison = self.take_one(&COMPARISONS).ok_or_else(|| self.unknown())?;
-        self.rare_op(RareOp::SetNarrow { comparison, flush, format, packed }, &[Word; 3])
+        self.rare_op(RareOp::SetNarrow { to, comparison, flush, format, packed }, &[Word; 3])
     }
 
     /// `cvt.rnd.f16x2.f32 d, a, b`

@@ -37,6 +37,8 @@ pub(crate) enum RareOp {
     Narrow(Narrow),
     /// `set.cmp.type.type` of f16, bf16 or pairs of them.
     SetNarrow {
+        /// That of the operands, or a whole number, whose bits are a mask.
+        to: Number,
         comparison: Comparison,
         flush: bool,
         format: NarrowFormat,
@@ -246,6 +248,15 @@ impl NarrowFormat {
         match self {
             Self::F16 => 0x7c00,
             Self::Bf16 => 0x7f80,
+        }
+    }
+
+    /// What `set` gives for one number whose comparison holds: 1, or all bits of a mask.
+    pub(crate) fn set(self, to: Number, packed: bool) -> u64 {
+        match to {
+            Number::Integer { bits, .. } if !packed => u64::MAX >> (64 - u32::from(bits)),
+            Number::Integer { .. } => 0xffff,
+            Number::F16 | Number::Bf16 | Number::F32 | Number::F64 => self.one(),
         }
     }
 

@@ -17,16 +17,16 @@ pub(super) fn evaluate(narrow: Narrow, sources: [u64; 4]) -> u64 {
     by_halves(narrow.packed, sources, |[a, b, c, _]| element(narrow, a, b, c))
 }
 
-/// `set`: 1.0 where the comparison holds, 0.0 elsewhere.
+/// `set`: `one` where the comparison holds, 0 elsewhere.
 pub(super) fn set(
     (format, packed): (NarrowFormat, bool),
     (comparison, flush): (Comparison, bool),
+    one: u64,
     sources: [u64; 4],
 ) -> u64 {
     by_halves(packed, sources, |[a, b, ..]| {
         let [a, b] = [a, b].map(|x| single(format, flush, x));
-        let holds = super::super::float::compare(comparison, a, b);
-        bits_of(f64::from(u8::from(holds)), format.number(), Rounding::Nearest)
+        if super::super::float::compare(comparison, a, b) { one } else { 0 }
     })
 }
 

@@ -1,18 +1,10 @@
 //! Comparisons of equal numbers that leave no predicate, decided the other way.
 
-use super::super::super::ir::{File, NarrowFormat, Place, Rare, RareOp, SINK};
-use super::super::super::lanes::Bits;
+use super::super::super::ir::{File, Place, Rare, RareOp, SINK};
+use super::super::super::lanes::{Bits, low};
 use super::super::super::rare::takes_first;
 use super::super::super::registers::Registers;
 use super::super::journal::Journal;
-
-/// 1 as a number of 16 bits.
-fn one(format: NarrowFormat) -> u32 {
-    match format {
-        NarrowFormat::F16 => 0x3c00,
-        NarrowFormat::Bf16 => 0x3f80,
-    }
-}
 
 impl Journal {
     /// After a rare operation: takes the other way in these lanes, by halves.
@@ -27,9 +19,10 @@ impl Journal {
             return;
         }
         match rare.op {
-            RareOp::SetNarrow { format, .. } => {
-                turn(r, slot, lanes, one(format));
-                turn(r, slot, upper, one(format) << 16);
+            RareOp::SetNarrow { to, format, packed, .. } => {
+                let one = low(format.set(to, packed));
+                turn(r, slot, lanes, one);
+                turn(r, slot, upper, one << 16);
             }
             RareOp::Set { float: true, .. } => turn(r, slot, lanes, 1.0_f32.to_bits()),
             RareOp::Set { float: false, .. } => turn(r, slot, lanes, u32::MAX),
