@@ -2,7 +2,7 @@
 
 use super::delay::{Piece, Thread, View};
 use super::fault::{AccessKind, FaultKind, Trouble};
-use super::ir::{Address, Base, File, Place, SINK, Scope, Slot, Space, Transfer};
+use super::ir::{Address, Base, File, Itself, Place, SINK, Scope, Slot, Space, Transfer};
 use super::lanes::{Active, LANES, high};
 use super::memory::{Segment, Touched};
 use super::race::WarpOrder;
@@ -95,6 +95,7 @@ impl View<'_> {
         Record {
             kind,
             strong,
+            itself: Itself::default(),
             sees: true,
             bytes,
             warp: self.warp,
@@ -180,6 +181,7 @@ pub(super) fn load(r: &mut Registers, on: &Active, t: &Transfer, view: &mut View
             values[..words].copy_from_slice(&view.params.words[word..word + words]);
         } else {
             let record = view.record(AccessKind::Read, t.strong, bytes_of(address, total), lanes);
+            let record = Record { itself: t.itself, ..record };
             let order = &mut *view.order;
             let (segment, word) = view.memories.locate(t.space, address, total, lanes)?;
             values[..words].copy_from_slice(&segment.words[word..word + words]);
@@ -300,6 +302,7 @@ pub(super) fn store(r: &Registers, on: &Active, t: &Transfer, view: &mut View<'_
         // Where races are not looked for, the highest lane lasts.
         let lane = 31 - lanes.leading_zeros();
         let record = view.record(AccessKind::Write, t.strong, bytes_of(address, total), lanes);
+        let record = Record { itself: t.itself, ..record };
         let order = &mut *view.order;
         let (segment, word) = view.memories.locate(t.space, address, total, lanes)?;
         observe(segment, order, word, words, &record, t.space, address)?;

@@ -82,8 +82,10 @@ fn update(r: &mut Registers, a: &Atomic, address: u64, lanes: u32, view: &mut Vi
         return atomic16::update(r, (a, format), address, lanes, view);
     }
     let count = usize::from(a.count);
-    let sees = a.results[..count].iter().any(|&result| result != SINK);
-    let record = Record { sees, ..view.record(AccessKind::Atomic, Some(a.scope), 0xf, lanes) };
+    let itself = a.itself;
+    let sees = itself.acquires || a.results[..count].iter().any(|&result| result != SINK);
+    let record =
+        Record { sees, itself, ..view.record(AccessKind::Atomic, Some(a.scope), 0xf, lanes) };
     let order = &mut *view.order;
     let total = 4 * u32::from(a.count);
     let (segment, word) = view.memories.locate(a.space, address, total, lanes)?;
@@ -224,8 +226,9 @@ fn atomic64(
                 view.delayed.settle(a.space, at, thread, &mut view.memories);
             }
         }
-        let sees = result != SINK;
-        let record = Record { sees, ..view.record(AccessKind::Atomic, Some(a.scope), 0xf, bit) };
+        let (sees, itself) = (result != SINK || a.itself.acquires, a.itself);
+        let record =
+            Record { sees, itself, ..view.record(AccessKind::Atomic, Some(a.scope), 0xf, bit) };
         let order = &mut *view.order;
         let (segment, word) = view.memories.locate(a.space, address, 8, bit)?;
         observe(segment, order, word, 2, &record, a.space, address)?;
@@ -246,7 +249,7 @@ fn atomic64(
         if !poisoned {
             segment.poison[word..word + 2].fill(0);
         }
-        if sees {
+        if result != SINK {
             r.b64.set_lane(result, lane, old, poisoned);
         }
     }

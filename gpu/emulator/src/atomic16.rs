@@ -24,7 +24,7 @@ pub(super) fn update(
     let (operands, result) = (a.operands[0], a.results[0]);
     let bytes = bytes_of(address, 2);
     let record = view.record(AccessKind::Atomic, Some(a.scope), bytes, lanes);
-    let record = Record { sees: result != SINK, ..record };
+    let record = Record { sees: result != SINK || a.itself.acquires, itself: a.itself, ..record };
     let order = &mut *view.order;
     let (segment, at) = view.memories.locate(a.space, address, 2, lanes)?;
     observe(segment, order, at, 1, &record, a.space, address)?;

@@ -21,7 +21,7 @@ pub(super) use arithmetic::{
     Setp, WordTernary, WordType, WordUnary,
 };
 pub(super) use operands::Role;
-pub(super) use order::{Barrier, BarrierReduction, BarrierReductionOp, Orders, Scope};
+pub(super) use order::{Barrier, BarrierReduction, BarrierReductionOp, Itself, Orders, Scope};
 pub(super) use rare::{
     Convert, Double, Extract, File, Half, Narrow, NarrowClamp, NarrowOp, Number, Permutation,
     Place, Rare, RareOp, Saturation, Test, Wave,
@@ -180,6 +180,7 @@ pub(super) struct Transfer {
     pub(super) width: u8,
     /// `volatile` or `relaxed`; absent for weak accesses.
     pub(super) strong: Option<Scope>,
+    pub(super) itself: Itself,
     /// Sign-extend a narrow load.
     pub(super) signed: bool,
     /// Whether registers have 64 bits.
@@ -220,6 +221,7 @@ pub(super) struct Atomic {
     pub(super) op: AtomicOp,
     pub(super) space: Space,
     pub(super) scope: Scope,
+    pub(super) itself: Itself,
     pub(super) count: u8,
     /// Whether it is one 64-bit number.
     pub(super) b64: bool,

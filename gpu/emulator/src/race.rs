@@ -58,12 +58,18 @@ impl WarpOrder {
         }
     }
 
+    /// What `lane` knows of the lanes of its warp, with all that it has done itself.
+    fn own(&self, lane: usize) -> [u32; LANES] {
+        let mut own = self.known.as_ref().map_or([0; LANES], |known| known[lane]);
+        own[lane] = self.time;
+        own
+    }
+
     /// `lanes` of warp `warp` execute a fence.
     pub(super) fn fence(&mut self, scope: Scope, lanes: u32, block: u32, epoch: u32, warp: u16) {
         self.time += 1;
         for lane in Bits(lanes) {
-            let mut own = self.known.as_ref().map_or([0; LANES], |known| known[lane]);
-            own[lane] = self.time;
+            let own = self.own(lane);
             let signals = self.signals.get_or_insert_with(WarpSignals::new);
             signals.fence(scope, lane, (block, epoch, warp), &own);
         }
@@ -169,16 +175,28 @@ impl Shadow {
             }
             return;
         };
-        let signals = order.signals.get_or_insert_with(WarpSignals::new);
         if new.kind == AccessKind::Write {
             self.flags.overwrite(word);
         }
+        order.time += u32::from(new.itself.releases);
+        // Where the list of its words lies tells one memory from another.
+        let at = (self.first.as_ptr().addr(), word);
+        let kept = (self.orders == Orders::AtWords).then_some(at);
+        let place = (new.block, new.epoch, new.warp);
         for lane in Bits(new.lanes) {
+            let own = new.itself.releases.then(|| order.own(lane));
+            let signals = order.signals.get_or_insert_with(WarpSignals::new);
             if new.kind != AccessKind::Write && new.sees {
-                self.flags.see(word, new, scope, lane, signals);
+                self.flags.see(word, new, scope, (lane, kept), signals);
+            }
+            if new.itself.acquires {
+                signals.acquire(at, scope, lane);
+            }
+            if let Some(own) = own {
+                signals.release_at(at, scope, lane, (place, &own));
             }
             if new.kind != AccessKind::Read {
-                self.flags.raise(word, new, scope, lane, signals);
+                self.flags.raise(word, new, scope, (lane, kept), signals);
             }
         }
     }
@@ -191,7 +209,7 @@ impl Shadow {
         new: &Record,
         order: &mut WarpOrder,
     ) -> Option<Record> {
-        if self.orders == Orders::Any {
+        if self.orders >= Orders::Any {
             let earlier = self.compare(word, new, order);
             if earlier.is_none() {
                 self.signal(word, new, order);
@@ -344,12 +362,14 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ir::Itself;
     use super::*;
 
     fn access(kind: AccessKind, warp: u16, lanes: u32, line: u32, order: &WarpOrder) -> Record {
         Record {
             kind,
             strong: None,
+            itself: Itself::default(),
             sees: true,
             bytes: 0xf,
             warp,

@@ -4,7 +4,8 @@
 //! fence; a thread that reads the flag and then executes a fence *acquires* it, if what it read was
 //! that write or an atomic that followed it (PTX ISA 8.4, "Memory Consistency Model": "Release and
 //! Acquire Patterns", "Observation Order", "Causality Order"). Both fences and both accesses must
-//! be for a scope that has both threads in it ("Morally strong operations"). `red` gives its thread
+//! be for a scope that has both threads in it ("Morally strong operations"). An access that releases or acquires by
+//! itself is access and fence in one, but for its own word alone: what it releases, no other word tells. `red` gives its thread
 //! nothing to see and acquires nothing. A compare-exchange counts as a write whether it exchanges or
 //! not.
 
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fault::AccessKind;
-use super::ir::Scope;
+use super::ir::{Itself, Scope};
 use super::lanes::{Bits, LANES};
 
 /// An access of some lanes of one warp.
@@ -21,6 +22,8 @@ pub(super) struct Record {
     pub(super) kind: AccessKind,
     /// Absent for weak accesses.
     pub(super) strong: Option<Scope>,
+    /// What it orders without a fence.
+    pub(super) itself: Itself,
     /// Whether the thread gets to know what was there: not with `red`.
     pub(super) sees: bool,
     /// Bytes of the word, a bit each.
@@ -112,16 +115,30 @@ impl Met {
     }
 }
 
+/// A word, and which memory it is in.
+pub(super) type At = (usize, usize);
+
+/// What a thread has heard and told at one word by accesses that need no fence: by its block, by all.
+#[derive(Clone, Debug, Default)]
+struct AtWord {
+    /// What it has released there. Its later strong writes to the word tell it too.
+    released: [Clock; 2],
+    /// What it has seen there, and will know after an access to the word that acquires.
+    seen: [Clock; 2],
+}
+
 /// The signals of the threads of a warp.
 #[derive(Clone, Debug)]
 pub(super) struct WarpSignals {
     /// What a thread has heard and can tell.
     lanes: [Met; LANES],
+    /// The same by accesses that need no fence, of a word and a lane.
+    words: BTreeMap<(At, usize), AtWord>,
 }
 
 impl WarpSignals {
     pub(super) fn new() -> Box<Self> {
-        Box::new(Self { lanes: std::array::from_fn(|_| Met::default()) })
+        Box::new(Self { lanes: std::array::from_fn(|_| Met::default()), words: BTreeMap::new() })
     }
 
     /// Says of one lane after another whose access of a record happened before what it does now. Lanes that have
@@ -163,6 +180,34 @@ impl WarpSignals {
         *near = Arc::new(ready);
         if scope == Scope::Device {
             *far = Arc::clone(near);
+        }
+    }
+
+    /// `lane` acquires what it has seen at a word.
+    pub(super) fn acquire(&mut self, at: At, scope: Scope, lane: usize) {
+        let Some(AtWord { seen: [near, far], .. }) = self.words.get(&(at, lane)) else { return };
+        let before = Arc::make_mut(&mut self.lanes[lane].before);
+        before.join(near);
+        if scope == Scope::Device {
+            before.join(far);
+        }
+    }
+
+    /// `lane` of warp `warp` releases what it knows and has done, at a word alone; `own` is what it knows of the lanes
+    /// of its warp.
+    pub(super) fn release_at(
+        &mut self,
+        at: At,
+        scope: Scope,
+        lane: usize,
+        (place, own): ((u32, u32, u16), &[u32; LANES]),
+    ) {
+        let mut all = (*self.lanes[lane].before).clone();
+        all.join(&Clock::of(place, own));
+        let [near, far] = &mut self.words.entry((at, lane)).or_default().released;
+        near.join(&all);
+        if scope == Scope::Device {
+            far.join(&all);
         }
     }
 
@@ -222,33 +267,38 @@ impl Flags {
         self.words.remove(&word);
     }
 
-    /// `lane` sees what is in the word.
+    /// `lane` sees what is in the word; `kept`: where, if a later access may acquire it without a fence.
     pub(super) fn see(
         &self,
         word: usize,
         record: &Record,
         scope: Scope,
-        lane: usize,
+        (lane, kept): (usize, Option<At>),
         warp: &mut WarpSignals,
     ) {
         let Some(flag) = self.words.get(&word) else { return };
+        let WarpSignals { lanes, words } = warp;
+        let mut at_word = kept.map(|at| &mut words.entry((at, lane)).or_default().seen);
         for (&block, released) in flag {
-            let [near, far] = &mut warp.lanes[lane].seen;
-            if block == record.block {
-                Arc::make_mut(near).join(&released[0]);
-            } else if scope == Scope::Device {
-                Arc::make_mut(far).join(&released[1]);
+            let near = block == record.block;
+            if near || scope == Scope::Device {
+                let (which, told) = (usize::from(!near), &released[usize::from(!near)]);
+                Arc::make_mut(&mut lanes[lane].seen[which]).join(told);
+                if let Some(seen) = &mut at_word {
+                    seen[which].join(told);
+                }
             }
         }
     }
 
-    /// `lane` changes the word by a strong write.
+    /// `lane` changes the word by a strong write; `kept`: where, if it may have released something there without a
+    /// fence.
     pub(super) fn raise(
         &mut self,
         word: usize,
         record: &Record,
         scope: Scope,
-        lane: usize,
+        (lane, kept): (usize, Option<At>),
         warp: &WarpSignals,
     ) {
         let flag = self.words.entry(word).or_default().entry(record.block).or_default();
@@ -256,6 +306,13 @@ impl Flags {
         flag[0].join(near);
         if scope == Scope::Device {
             flag[1].join(far);
+        }
+        let at_word = kept.and_then(|at| warp.words.get(&(at, lane)));
+        if let Some(AtWord { released: [near, far], .. }) = at_word {
+            flag[0].join(near);
+            if scope == Scope::Device {
+                flag[1].join(far);
+            }
         }
     }
 }

@@ -9,8 +9,8 @@ use super::block::Block;
 use super::delay::{Memories, View};
 use super::fault::{Fault, FaultKind, Trouble};
 use super::ir::{
-    Arithmetic, Control, Instruction, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot,
-    SpecialRegister, SyncKind, Synchronization,
+    Arithmetic, Control, Instruction, Itself, Memory, Op, RareControl, RareMemory, SINK, Scope,
+    Slot, SpecialRegister, SyncKind, Synchronization,
 };
 use super::lanes::{Active, Bits, LANES, high, low};
 use super::machine::Machine;
@@ -353,6 +353,12 @@ fn memory(
     running: &Running,
     op: &Memory,
 ) -> Result<(), Box<Trouble>> {
+    if !block.delayed.is_empty()
+        && let (Itself { releases: true, .. }, scope) = op.itself()
+    {
+        let lanes = block.warps[at].on.bits;
+        order(machine, block, at, lanes, scope);
+    }
     match op {
         Memory::Load(t) => {
             let (warp, mut view) = reach(machine, block, at, running);

@@ -128,6 +128,22 @@ fn a_fence_for_the_block_is_none_for_other_blocks() {
     assert_eq!(found, NEVER, "membar.gl");
 }
 
+/// What releases by itself lets out what was stored before, for the threads of its scope.
+#[test]
+fn an_atomic_that_releases_needs_no_fence() {
+    let flag = |semantics: &str| {
+        let exchange = format!("atom.global.exch{semantics}.b32");
+        message("%r2", "").replace("atom.global.exch.b32", &exchange)
+    };
+    assert_eq!(wrong(&flag(".release.gpu"), [2, 1], stale), NEVER, "for all");
+    for too_little in ["", ".acquire.gpu", ".release.cta"] {
+        let [random, adversarial] = wrong(&flag(too_little), [2, 1], stale);
+        println!("{} of {SEEDS} adversarial seeds: {too_little}", adversarial.len());
+        assert!(random.is_empty(), "stores in order: {random:?}");
+        assert!(!adversarial.is_empty(), "no seed delays the message");
+    }
+}
+
 #[test]
 fn shuffles_and_votes_order_no_memory() {
     for meet in ["shfl.sync.bfly.b32 %r9, %r1, 1, 31, -1;", "vote.sync.ballot.b32 %r9, 1, -1;"] {

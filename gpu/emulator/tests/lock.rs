@@ -77,3 +77,44 @@ fn all_blocks_of_a_grid_meet() {
         assert_eq!(bytes[..], [5, 0, 0, 0], "{schedule:?}: all have come");
     }
 }
+
+/// A barrier of all blocks as cooperative groups make it, of accesses that release and acquire by themselves; each
+/// thread then reads what one of another block has stored.
+fn meeting(release: &str) -> String {
+    format!(
+        ".version 8.4\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
+        .reg .pred %p<4>;\n.reg .b32 %r<12>;\n.reg .b64 %d<6>;\nld.param.u64 %d1, [out];\n\
+        mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmad.lo.u32 %r3, %r2, 64, %r1;\nmul.wide.u32 %d2, %r3, 4;\n\
+        add.u64 %d3, %d1, %d2;\nst.global.u32 [%d3+4], %r3;\nbarrier.sync 0;\n\
+        setp.ne.u32 %p1, %r1, 0;\n@%p1 bra met;\nsetp.eq.u32 %p2, %r2, 0;\nselp.b32 %r4, 0x7ffffffe, 1, %p2;\n\
+        atom.add.{release}.gpu.u32 %r5, [%d1], %r4;\n\
+        wait:\nld.acquire.gpu.u32 %r6, [%d1];\nxor.b32 %r7, %r6, %r5;\nsetp.gt.s32 %p3, %r7, -1;\n@%p3 bra wait;\n\
+        met:\nbarrier.sync 0;\nadd.u32 %r8, %r3, 64;\nrem.u32 %r8, %r8, 192;\nmul.wide.u32 %d4, %r8, 4;\n\
+        add.u64 %d5, %d1, %d4;\nld.global.u32 %r9, [%d5+4];\nst.global.u32 [%d3+772], %r9;\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn blocks_that_meet_by_release_and_acquire_read_what_others_stored() {
+    for (schedule, bytes) in left_by(&meeting("release"), [3, 64, 385]) {
+        let words = bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().expect("4")));
+        let expected = (0..192).map(|thread| (thread + 64) % 192);
+        assert!(words.skip(193).eq(expected), "{schedule:?}");
+    }
+}
+
+#[test]
+fn a_meeting_of_blocks_that_releases_nothing_is_a_race() {
+    let found = |text: &str| {
+        let module = Module::parse(text).expect("it is PTX");
+        let mut memory = DeviceMemory::new();
+        let arguments = vec![Argument::from(memory.upload(&[0; 4 * 385]))];
+        let launch = Launch { grid: [3, 1, 1], block: [64, 1, 1], arguments, ..Launch::default() };
+        let observers = Observers { races: true, budget: 1 << 24, ..Observers::default() };
+        run(&module, "k", &launch, &mut memory, &Schedule::random(3), observers)
+            .map_err(|error| error.to_string())
+    };
+    found(&meeting("release")).expect("what others stored was released");
+    let error = found(&meeting("relaxed")).expect_err("nothing was released");
+    assert!(error.contains("data race in global memory"), "{error}");
+}

@@ -3,8 +3,8 @@
 use super::super::generic::window;
 use super::super::ir::{
     Address, Arithmetic, Atomic, AtomicOp, B64Unary, Base, Control, InstructionClass,
-    IntegerBinary, Memory, NarrowFormat, Op, RareControl, RareMemory, SINK, Scope, Slot, Space,
-    SpecialRegister, Transfer, WordUnary,
+    IntegerBinary, Itself, Memory, NarrowFormat, Op, RareControl, RareMemory, SINK, Scope, Slot,
+    Space, SpecialRegister, Transfer, WordUnary,
 };
 use super::super::parse::{Class, Operand, Parsed, Problem, Register};
 use super::control::SCOPES;
@@ -153,7 +153,7 @@ impl<'a> Decoder<'_, 'a> {
             Some(space) => space,
             None => Space::Global,
         };
-        let strong = self.strength(space)?;
+        let (strong, itself) = self.strength(space)?;
         // Through the read-only cache: the kernel promises that nobody writes there meanwhile,
         // which is what the race detector checks of any load.
         if load && space == Space::Global && strong.is_none() {
@@ -180,7 +180,7 @@ impl<'a> Decoder<'_, 'a> {
         }
         let address = self.address(at, space)?;
         let (slots, b64) = self.elements(registers, count, width, load)?;
-        let t = Transfer { space, width, strong, signed, b64, count, slots, address };
+        let t = Transfer { space, width, strong, itself, signed, b64, count, slots, address };
         Ok(match (load, named, space) {
             (true, None, _) => Memory::Rare(RareMemory::GenericLoad(t)),
             (false, None, _) => Memory::Rare(RareMemory::GenericStore(t)),
@@ -217,6 +217,7 @@ impl<'a> Decoder<'_, 'a> {
             space,
             width: 4,
             strong,
+            itself: Itself::default(),
             signed: false,
             b64: false,
             count: 1,
@@ -225,21 +226,25 @@ impl<'a> Decoder<'_, 'a> {
         })
     }
 
-    /// `weak`, `volatile`, which orders like `relaxed.sys` (PTX ISA, "ld"), or `relaxed`. What
-    /// acquires or releases by itself is not in the subset.
-    fn strength(&mut self, space: Space) -> Parsed<Option<Scope>> {
+    /// `weak`, `volatile`, which orders like `relaxed.sys` (PTX ISA, "ld"), `relaxed`, or a load that
+    /// acquires and a store that releases.
+    fn strength(&mut self, space: Space) -> Parsed<(Option<Scope>, Itself)> {
+        let mut itself = Itself::default();
         if self.take("weak") || !self.has_parts() {
-            return Ok(None);
+            return Ok((None, itself));
         }
+        let load = self.mnemonic == "ld";
+        itself.acquires = load && self.take("acquire");
+        itself.releases = !load && self.take("release");
         let strong = if self.take("volatile") {
             Some(Scope::Device)
-        } else if self.take("relaxed") {
+        } else if itself != Itself::default() || self.take("relaxed") {
             Some(self.take_one(&SCOPES).ok_or_else(|| self.unknown())?)
         } else {
             None
         };
         let writable = matches!(space, Space::Global | Space::Shared);
-        if strong.is_some() && !writable { Err(self.unknown()) } else { Ok(strong) }
+        if strong.is_some() && !writable { Err(self.unknown()) } else { Ok((strong, itself)) }
     }
 
     /// The registers of a load or store, and whether they have 64 bits. They may be wider than the
@@ -285,8 +290,7 @@ impl<'a> Decoder<'_, 'a> {
         if !matches!(space, Space::Global | Space::Shared) {
             return Err(self.unknown());
         }
-        // Stronger orders would have to be known to the race detector.
-        self.take("relaxed");
+        let itself = self.semantics()?;
         let scope = self.take_one(&SCOPES).unwrap_or(Scope::Device);
         let count = self.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
         let op = self.atomic_op(kind)?;
@@ -320,11 +324,27 @@ impl<'a> Decoder<'_, 'a> {
             (true, false) => self.word(first + 2)?,
             (false, _) => SINK,
         };
-        let atomic = Atomic { op, space, scope, count, b64, results, operands, swap, address };
+        let atomic =
+            Atomic { op, space, scope, itself, count, b64, results, operands, swap, address };
         Ok(match named {
             Some(_) => Memory::Atomic(atomic),
             None => Memory::Rare(RareMemory::GenericAtomic(atomic)),
         })
+    }
+
+    /// What an atomic orders; a reduction sees nothing that it could acquire.
+    fn semantics(&mut self) -> Parsed<Itself> {
+        let all = [
+            ("relaxed", (false, false)),
+            ("acquire", (true, false)),
+            ("release", (false, true)),
+            ("acq_rel", (true, true)),
+        ];
+        let (acquires, releases) = self.take_one(&all).unwrap_or_default();
+        if acquires && self.mnemonic == "red" {
+            return Err(self.unknown());
+        }
+        Ok(Itself { acquires, releases })
     }
 
     fn atomic_op(&mut self, kind: &'a str) -> Parsed<AtomicOp> {

@@ -40,7 +40,9 @@ pub(super) fn synchronizes(opcode: &str) -> bool {
         "activemask",
         "redux",
     ];
-    MNEMONICS.contains(&opcode.split('.').next().unwrap_or_default())
+    let mut parts = opcode.split('.');
+    MNEMONICS.contains(&parts.next().unwrap_or_default())
+        || parts.any(|part| matches!(part, "acquire" | "release"))
 }
 
 impl<'a> Statement<'a> {
