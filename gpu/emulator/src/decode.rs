@@ -10,6 +10,7 @@ mod carry;
 mod control;
 mod convert;
 mod data;
+mod grid;
 mod guesses;
 mod narrow;
 mod operands;
@@ -40,7 +41,8 @@ impl Module {
     /// [`ParseError`] names the first line outside functions that is not PTX of the known subset, or,
     /// where no kernel of the module can run, what each of them lacks.
     pub fn parse(source: &str) -> Result<Self, ParseError> {
-        let source = parse(source.trim_end_matches('\0'))?;
+        let mut source = parse(source.trim_end_matches('\0'))?;
+        grid::give(&mut source);
         let mut symbols = HashMap::new();
         let (variables, empty) = global_variables(&source, &mut symbols)?;
         let (mut kernels, mut refused) = (BTreeMap::new(), BTreeMap::new());

@@ -103,6 +103,22 @@ fn blocks_that_meet_by_release_and_acquire_read_what_others_stored() {
     }
 }
 
+/// They count where a cooperative launch says that they may.
+#[test]
+fn blocks_meet_by_the_word_of_the_grid() {
+    let text = meeting("release")
+        .replace("[%d1], %r4", "[%d0+4], %r4")
+        .replace("%r6, [%d1]", "%r6, [%d0+4]")
+        .replace(
+            "mov.u32 %r1,",
+            "mov.u32 %r10, %envreg1;\nmov.u32 %r11, %envreg2;\nmov.b64 %d0, {%r11, %r10};\nmov.u32 %r1,",
+        );
+    for (schedule, bytes) in left_by(&text, [3, 64, 385]) {
+        assert_eq!(bytes[..4], [0; 4], "{schedule:?}: nobody counts here");
+        assert_eq!(bytes[4 * 193..][..4], [64, 0, 0, 0], "{schedule:?}: of the second block");
+    }
+}
+
 #[test]
 fn a_meeting_of_blocks_that_releases_nothing_is_a_race() {
     let found = |text: &str| {

@@ -51,6 +51,9 @@ impl<'a> Decoder<'_, 'a> {
         if let ("u32" | "b32", Operand::Name(name)) = (kind, self.operand(1)?)
             && name.starts_with('%')
         {
+            if let Some(half) = self.half_of_grid(name)? {
+                return Ok(Op::Arithmetic(half));
+            }
             let register = special(name).ok_or_else(|| self.unknown_special(name))?;
             return Ok(Op::Control(Control::Special(register, self.to_word(0)?)));
         }
