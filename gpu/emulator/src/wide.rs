@@ -378,16 +378,16 @@ pub(super) fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
     if poison & on.bits != 0 {
         poison = undecided(r, setp, poison);
     }
-    let (mut d, mut q) = (holds, !holds);
+    let (mut d, mut q) = ((holds, poison), (!holds, poison));
     if let Some((op, c)) = setp.combine {
-        (d, q) = (boolean(op, d, r.truth(c)), boolean(op, q, r.truth(c)));
-        poison |= r.truth_poison(c);
+        let c = (r.truth(c), r.truth_poison(c));
+        (d, q) = (combined(op, d, c), combined(op, q, c));
     }
     if setp.d != SINK {
-        r.set_predicate(setp.d, on.bits, d, poison);
+        r.set_predicate(setp.d, on.bits, d.0, d.1);
     }
     if setp.q != SINK {
-        r.set_predicate(setp.q, on.bits, q, poison);
+        r.set_predicate(setp.q, on.bits, q.0, q.1);
     }
 }
 
@@ -460,7 +460,18 @@ fn boolean(op: Boolean, a: u32, b: u32) -> u32 {
     }
 }
 
-/// A defined false decides `and`, a defined true decides `or`, whatever the other side holds.
+/// A predicate of two, each with the lanes that are poison. A defined false decides `and`, a defined true decides `or`,
+/// whatever the other side holds.
+#[inline(always)]
+fn combined(op: Boolean, (x, poison_x): (u32, u32), (y, poison_y): (u32, u32)) -> (u32, u32) {
+    let decided = match op {
+        Boolean::And => !x & !poison_x | !y & !poison_y,
+        Boolean::Or => x & !poison_x | y & !poison_y,
+        Boolean::Xor => 0,
+    };
+    (boolean(op, x, y), (poison_x | poison_y) & !decided)
+}
+
 #[inline(always)]
 pub(super) fn predicate2(
     r: &mut Registers,
@@ -470,12 +481,7 @@ pub(super) fn predicate2(
     a: Predicate,
     b: Predicate,
 ) {
-    let (x, y) = (r.truth(a), r.truth(b));
-    let (poison_x, poison_y) = (r.truth_poison(a), r.truth_poison(b));
-    let decided = match op {
-        Boolean::And => !x & !poison_x | !y & !poison_y,
-        Boolean::Or => x & !poison_x | y & !poison_y,
-        Boolean::Xor => 0,
-    };
-    r.set_predicate(d, on.bits, boolean(op, x, y), (poison_x | poison_y) & !decided);
+    let [a, b] = [a, b].map(|one| (r.truth(one), r.truth_poison(one)));
+    let (bits, poison) = combined(op, a, b);
+    r.set_predicate(d, on.bits, bits, poison);
 }
