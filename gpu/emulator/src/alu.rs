@@ -53,7 +53,7 @@ pub(super) fn execute(r: &mut Registers, on: &Active, op: &Arithmetic, mode: App
         Arithmetic::BitFieldInsert(slots) => wide::insert(r, on, slots),
         Arithmetic::WordToFloat { from, d, a } => wide::word_to_float(r, on, from, d, a),
         Arithmetic::B64ToFloat { signed, d, a } => wide::b64_to_float(r, on, signed, d, a),
-        Arithmetic::Split16 { low, high, a } => super::rare::split16(r, on, low, high, a),
+        Arithmetic::Split16 { parts, a } => super::rare::split16(r, on, parts, a),
         Arithmetic::Carry(ref carry) => super::carry::execute(r, on, carry),
         Arithmetic::Rare(ref rare) => super::rare::execute(r, on, rare, mode),
         Arithmetic::FloatToInteger(conversion) => wide::float_to_integer(r, on, &conversion),
@@ -91,6 +91,9 @@ fn word_unary(r: &mut Registers, on: &Active, op: WordUnary, d: Slot, a: Slot) {
         WordUnary::Not => map1(r, on, d, a, |x| !x),
         WordUnary::Negate => map1(r, on, d, a, u32::wrapping_neg),
         WordUnary::Abs => map1(r, on, d, a, |x| x.cast_signed().wrapping_abs().cast_unsigned()),
+        WordUnary::Abs16 => {
+            map1(r, on, d, a, |x| sign16(x).cast_signed().wrapping_abs().cast_unsigned() & 0xffff)
+        }
         WordUnary::Popc => map1(r, on, d, a, u32::count_ones),
         WordUnary::Clz => map1(r, on, d, a, u32::leading_zeros),
         WordUnary::Brev => map1(r, on, d, a, u32::reverse_bits),

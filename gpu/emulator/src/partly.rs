@@ -41,6 +41,7 @@ fn depends(op: &Arithmetic) -> Depends {
             | WordUnary::Signed16
             | WordUnary::Unsigned8
             | WordUnary::Unsigned16 => Depends::ByBit(1),
+            WordUnary::Abs16 => Depends::OnLowest(16),
             WordUnary::Negate
             | WordUnary::Abs
             | WordUnary::Popc
@@ -73,6 +74,9 @@ fn depends(op: &Arithmetic) -> Depends {
             WordType::S16 | WordType::U16 => 16,
             WordType::S32 | WordType::U32 => 32,
         }),
+        Arithmetic::Rare(Rare { op: RareOp::Pack16, sources, .. }) => {
+            Depends::ByBit(sources.iter().flatten().count())
+        }
         Arithmetic::Rare(Rare { op, .. }) => of_rare(op),
         Arithmetic::B64Unary(B64Unary::Negate | B64Unary::Abs, ..)
         | Arithmetic::FloatUnary(..)

@@ -40,15 +40,15 @@ pub(super) fn execute(r: &mut Registers, on: &Active, rare: &Rare, mode: Approxi
     write(r, on, rare.d, &out, poison);
 }
 
-/// `mov.b32 {low, high}, a`.
+/// `mov.b32 {low, high}, a`, and of 64 bits.
 #[inline(never)]
-pub(super) fn split16(r: &mut Registers, on: &Active, low: Slot, high: Slot, a: Slot) {
-    let (all, poison) = (*r.words.get(a), r.words.poison(a));
-    if low != SINK {
-        r.words.set(low, on, &all.map(|x| x & 0xffff), poison);
-    }
-    if high != SINK {
-        r.words.set(high, on, &all.map(|x| x >> 16), poison);
+pub(super) fn split16(r: &mut Registers, on: &Active, parts: [Slot; 4], a: Place) {
+    let mut all = [0; LANES];
+    let poison = read(r, a, &mut all);
+    for (slot, shift) in parts.into_iter().zip([0, 16, 32, 48]) {
+        if slot != SINK {
+            r.words.set(slot, on, &all.map(|x| low(x >> shift) & 0xffff), poison);
+        }
     }
 }
 
@@ -149,7 +149,10 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
             Box::new(move |[a, b, c, _]| mul24(signed, a, b).wrapping_add(c))
         }
         RareOp::Sad { signed } => Box::new(move |[a, b, c, _]| sad(signed, a, b).wrapping_add(c)),
-        RareOp::Pack16 => Box::new(|[a, b, ..]| a & 0xffff | (b & 0xffff) << 16),
+        RareOp::Pack16 => {
+            let half = |x: u64, shift: u32| (x & 0xffff) << shift;
+            Box::new(move |[a, b, c, d]| half(a, 0) | half(b, 16) | half(c, 32) | half(d, 48))
+        }
         RareOp::Set { comparison, flush, float } => {
             let one = if float { u64::from(1.0_f32.to_bits()) } else { 0xffff_ffff };
             let value = move |x| operand(low(x), flush);

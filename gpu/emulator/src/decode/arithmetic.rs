@@ -71,6 +71,11 @@ impl Decoder<'_, '_> {
             "b16" if matches!(self.mnemonic, "and" | "or" | "xor" | "not") => (false, false),
             // The lower half of a word's is the half's.
             "s16" if self.mnemonic == "neg" => (true, false),
+            "s16" if self.mnemonic == "abs" => {
+                self.expect_operands(2)?;
+                let (d, a) = (self.to_word(0)?, self.word(1)?);
+                return Ok(Arithmetic::WordUnary(WordUnary::Abs16, d, a));
+            }
             "s16" | "u16" | "b16" => return self.half(kind),
             _ => return Err(self.unknown()),
         };

@@ -98,7 +98,9 @@ impl<'a> Decoder<'_, 'a> {
                 Ok(Arithmetic::Pack { d, low, high })
             }
             ("b32", Operand::Vector(parts), _) if parts.len() == 2 => self.unpack16(parts),
+            ("b64", Operand::Vector(parts), _) if parts.len() == 4 => self.unpack16(parts),
             ("b32", _, Operand::Vector(parts)) if parts.len() == 2 => self.pack16(parts),
+            ("b64", _, Operand::Vector(parts)) if parts.len() == 4 => self.pack16(parts),
             (
                 "u16" | "s16" | "b16" | "u32" | "s32" | "b32" | "f32" | "f16" | "bf16" | "f16x2"
                 | "bf16x2",

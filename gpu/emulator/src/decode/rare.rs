@@ -270,23 +270,33 @@ impl<'a> Decoder<'_, 'a> {
         self.rare_op(RareOp::MadHigh { signed }, &[Word; 4])
     }
 
-    /// `mov.b32 d, {low, high}`
+    /// `mov.b32 d, {low, high}`, or `mov.b64` of four.
     pub(super) fn pack16(&mut self, parts: &[Operand<'a>]) -> Parsed<Arithmetic> {
-        let d = Place { file: Word, slot: self.to_word(0)? };
-        let (low, high) = (self.word_of(&parts[0])?, self.word_of(&parts[1])?);
-        let word = |slot| Some(Place { file: Word, slot });
-        let sources = [word(low), word(high), None, None];
+        let d = match parts.len() {
+            2 => Place { file: Word, slot: self.to_word(0)? },
+            _ => Place { file: B64, slot: self.to_b64(0)? },
+        };
+        let mut sources = [None; 4];
+        for (source, part) in sources.iter_mut().zip(parts) {
+            *source = Some(Place { file: Word, slot: self.word_of(part)? });
+        }
         Ok(Arithmetic::Rare(Rare { op: RareOp::Pack16, d, sources }))
     }
 
-    /// `mov.b32 {low, high}, a`
+    /// `mov.b32 {low, high}, a`, or `mov.b64` to four.
     pub(super) fn unpack16(&mut self, parts: &[Operand<'a>]) -> Parsed<Arithmetic> {
-        let half = |part: &Operand<'a>| match part {
-            Operand::Name("_") => Ok(SINK),
-            part => self.destination_of(part, &[Class::Half]),
+        let mut slots = [SINK; 4];
+        for (slot, part) in slots.iter_mut().zip(parts) {
+            *slot = match part {
+                Operand::Name("_") => SINK,
+                part => self.destination_of(part, &[Class::Half])?,
+            };
+        }
+        let a = match parts.len() {
+            2 => Place { file: Word, slot: self.word(1)? },
+            _ => Place { file: B64, slot: self.b64(1)? },
         };
-        let (low, high) = (half(&parts[0])?, half(&parts[1])?);
-        Ok(Arithmetic::Split16 { low, high, a: self.word(1)? })
+        Ok(Arithmetic::Split16 { parts: slots, a })
     }
 
     /// cp.async and what waits for it; copies by other engines are not in the subset.

@@ -322,6 +322,7 @@ fn of_unary(op: WordUnary, bits: u64) -> u64 {
         WordUnary::Signed16 => widened(WordType::S16, bits),
         WordUnary::Unsigned8 => bits & 0xff,
         WordUnary::Unsigned16 => bits & 0xffff,
+        WordUnary::Abs16 => 0xffff,
         WordUnary::Brev => bits.reverse_bits() >> 32,
         WordUnary::Abs
         | WordUnary::Popc

@@ -132,6 +132,7 @@ fn word_unary(op: WordUnary, a: Integers) -> Option<Integers> {
         WordUnary::Not => a.not(),
         WordUnary::Negate => a.negate(),
         WordUnary::Abs => (a.signed().0 >= 0).then_some(a)?,
+        WordUnary::Abs16 => Integers::between(0, 0x8000, 32),
         WordUnary::Popc => a.count_ones(),
         WordUnary::Clz => a.leading_zeros(),
         WordUnary::Brev => a.reversed(),

@@ -1,6 +1,6 @@
 //! The operations of arithmetic, logic and comparison.
 
-use super::{Predicate, Rare, Slot};
+use super::{Place, Predicate, Rare, Slot};
 
 /// Every operation from registers to registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,11 +87,11 @@ pub(crate) enum Arithmetic {
         a: Predicate,
     },
     Predicate2(Boolean, Slot, Predicate, Predicate),
-    /// `mov.b32 {low, high}, a`.
+    /// `mov.b32 {low, high}, a`, and `mov.b64` to four.
     Split16 {
-        low: Slot,
-        high: Slot,
-        a: Slot,
+        /// The lowest first; [`SINK`](super::SINK) behind two.
+        parts: [Slot; 4],
+        a: Place,
     },
     /// Sums and products of numbers wider than registers.
     Carry(Carry),
@@ -169,6 +169,8 @@ pub(crate) enum WordUnary {
     Not,
     Negate,
     Abs,
+    /// Of the lower half; the upper half is 0.
+    Abs16,
     Popc,
     Clz,
     Brev,

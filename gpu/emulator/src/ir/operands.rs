@@ -148,8 +148,9 @@ fn arithmetic(op: &mut Arithmetic, visit: Visit<'_>) {
         Arithmetic::Predicate2(_, d, a, b) => {
             each([(Writes, P, d), (Reads, P, &mut a.slot), (Reads, P, &mut b.slot)], visit);
         }
-        Arithmetic::Split16 { low, high, a } => {
-            each([(Writes, Word, low), (Writes, Word, high), (Reads, Word, a)], visit);
+        Arithmetic::Split16 { parts, a } => {
+            parts.iter_mut().for_each(|part| visit(Writes, Word, part));
+            visit(Reads, a.file, &mut a.slot);
         }
         Arithmetic::Carry(op) => {
             let file = if op.wide { B64 } else { Word };

@@ -109,7 +109,7 @@ pub(crate) enum RareOp {
     Sad {
         signed: bool,
     },
-    /// `mov.b32 d, {low, high}` of 16 bits each.
+    /// `mov.b32 d, {low, high}` of 16 bits each, and `mov.b64` of four.
     Pack16,
     /// set.cmp.u32.type and set.cmp.f32.type of f32 operands.
     Set {

@@ -23,6 +23,7 @@ use super::registers::Beside;
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::tape::{Flags, Tape};
+use super::wides::halves;
 
 /// Before an instruction: keeps what its operands are, which its result may be written over.
 #[inline(never)]
@@ -191,13 +192,7 @@ impl Journal {
             Arithmetic::WordToFloat { from, d, a } => {
                 self.becomes_float(beside, r, on, (from, [d, a]))
             }
-            Arithmetic::Split16 { low, high, a } => {
-                for lane in Bits(on) {
-                    let [first, second] = split(self.word(beside, a, lane), self.words[0][lane]);
-                    beside.set_word(low, lane, first);
-                    beside.set_word(high, lane, second);
-                }
-            }
+            Arithmetic::Split16 { parts, a } => self.parted(beside, on, (parts, a)),
             Arithmetic::Carry(ref carry) => self.carried(beside, r, on, carry),
             Arithmetic::Rare(ref rare) => self.rare(beside, r, on, rare),
             Arithmetic::B64Unary(..)
@@ -212,6 +207,27 @@ impl Journal {
             | Arithmetic::Unpack { .. }
             | Arithmetic::B64ToFloat { .. }
             | Arithmetic::SelectB64 { .. } => self.wide_arithmetic(beside, r, on, op),
+        }
+    }
+
+    /// A word or two taken apart into numbers of 16 bits.
+    fn parted(&mut self, beside: &mut Beside, on: u32, (parts, a): ([Slot; 4], Place)) {
+        for lane in Bits(on) {
+            let words = match a.file {
+                File::B64 => {
+                    let bits = self.wides[0][lane];
+                    let [first, second] = beside.wide(a.slot, lane).words(bits);
+                    let [low, high] = halves(bits);
+                    [(first, low), (second, high)]
+                }
+                File::Word | File::Predicate => {
+                    [(self.word(beside, a.slot, lane), self.words[0][lane]), (Word::None, 0)]
+                }
+            };
+            let found = words.into_iter().flat_map(|(word, bits)| split(word, bits));
+            for (part, word) in parts.into_iter().zip(found).filter(|(part, _)| *part != SINK) {
+                beside.set_word(part, lane, word);
+            }
         }
     }
 
@@ -374,6 +390,7 @@ fn of_one_word(op: WordUnary) -> Integers {
         WordUnary::Move
         | WordUnary::Not
         | WordUnary::Abs
+        | WordUnary::Abs16
         | WordUnary::Popc
         | WordUnary::Clz
         | WordUnary::Brev

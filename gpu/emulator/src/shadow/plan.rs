@@ -207,8 +207,8 @@ fn sources(op: &Arithmetic) -> [Place; 4] {
         | Arithmetic::FloatUnary(_, _, _, a)
         | Arithmetic::WordToFloat { a, .. }
         | Arithmetic::Widen { a, .. }
-        | Arithmetic::FloatToInteger(FloatToInteger { a, .. })
-        | Arithmetic::Split16 { a, .. } => [word(a), NONE, NONE, NONE],
+        | Arithmetic::FloatToInteger(FloatToInteger { a, .. }) => [word(a), NONE, NONE, NONE],
+        Arithmetic::Split16 { a, .. } => [a, NONE, NONE, NONE],
         Arithmetic::WordBinary(_, _, a, b)
         | Arithmetic::FloatBinary(_, _, _, a, b)
         | Arithmetic::MulWide { a, b, .. }

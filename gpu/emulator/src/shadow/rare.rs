@@ -148,8 +148,11 @@ impl Lane<'_> {
                 Left::Word(self.single((function, accuracy), &[a]))
             }
             RareOp::Pack16 => {
-                let [low, high] = [0, 1].map(|k| self.sources[k].bits_of_word());
-                Left::Word(packed(low, high))
+                let [a, b, c, d] = self.sources.map(|source| source.bits_of_word());
+                match rare.d.file {
+                    File::B64 => Left::Wide(Wide::of([packed(a, b), packed(c, d)], self.result)),
+                    File::Word | File::Predicate => Left::Word(packed(a, b)),
+                }
             }
             RareOp::Permute(_) => Left::Word(self.permuted()),
             // Whole numbers of other types, fields and products of bits.
