@@ -8,6 +8,7 @@
 
 mod declaration;
 mod function;
+mod label;
 mod origin;
 mod problem;
 mod statement;
@@ -114,6 +115,8 @@ pub(super) enum Operand<'a> {
     Register(Register),
     /// A variable, label or special register, or the sink `_`.
     Name(&'a str),
+    /// A label of inner braces, by its index in the function's body.
+    Label(u32),
     /// `!p`.
     Not(Register),
     /// Two's complement in 64 bits.
@@ -222,6 +225,7 @@ pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
         at: 0,
         scopes: Scopes::default(),
         operands,
+        targets: HashMap::new(),
         origins: Vec::new(),
         files: HashMap::new(),
         uniform: false,
@@ -275,6 +279,8 @@ struct Parser<'t, 'a> {
     at: usize,
     scopes: Scopes<'a>,
     operands: Vec<Operand<'a>>,
+    /// The lists of labels of the function.
+    targets: HashMap<&'a str, Vec<&'a str>>,
     origins: Vec<Origin>,
     files: HashMap<u32, &'a str>,
     uniform: bool,

@@ -136,6 +136,7 @@ fn described(operand: &Operand<'_>) -> String {
             format!("a {} register", class.described())
         }
         Operand::Name(name) => format!("'{name}'"),
+        Operand::Label(_) => "a label".to_owned(),
         Operand::Not(_) => "a negated predicate".to_owned(),
         Operand::Integer(value) => value.to_string(),
         Operand::Float(bits) => format!("{:?}", f32::from_bits(*bits)),
@@ -488,6 +489,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
         let operand = self.operand(index)?;
         match operand {
             Operand::Name(name) => self.scope.labels.get(name).copied(),
+            Operand::Label(place) => Some(*place),
             _ => None,
         }
         .ok_or_else(|| self.wrong(operand, "a label of this kernel"))

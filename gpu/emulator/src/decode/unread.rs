@@ -57,6 +57,7 @@ impl Mentions {
             }
             Operand::Address(base, _) => self.count(base),
             Operand::Name(_)
+            | Operand::Label(_)
             | Operand::Not(_)
             | Operand::Integer(_)
             | Operand::Float(_)

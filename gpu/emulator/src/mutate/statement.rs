@@ -87,7 +87,7 @@ impl<'a> Statement<'a> {
     /// Whether the first operand is written, and not read.
     pub(super) fn writes(&self) -> bool {
         match self.mnemonic() {
-            "st" | "red" | "bra" | "ret" | "exit" | "membar" | "fence" => false,
+            "st" | "red" | "bra" | "brx" | "ret" | "exit" | "membar" | "fence" => false,
             "bar" | "barrier" => self.has("red"),
             _ => true,
         }

@@ -55,6 +55,13 @@ impl<'a> Scopes<'a> {
         None
     }
 
+    /// A predicate without a name; `None` when there are more registers than slots.
+    pub(super) fn predicate(&mut self) -> Option<u16> {
+        let slot = self.counts.predicates;
+        self.counts.predicates = slot.checked_add(1).filter(|&end| end <= u16::MAX / 2)?;
+        Some(slot)
+    }
+
     /// A word without a name; `None` when there are more registers than slots.
     pub(super) fn word(&mut self) -> Option<u16> {
         let slot = self.counts.words;

@@ -35,6 +35,7 @@ impl<'a> Parser<'_, 'a> {
         self.at += 1;
         let begin = self.at;
         self.scopes = Scopes::default();
+        self.targets.clear();
         let read = self.signature(&mut function).and_then(|()| self.body(&mut function));
         if function.body.iter().any(|statement| carries(statement.opcode)) {
             function.carry = self.scopes.word();

@@ -1,4 +1,4 @@
-//! Instructions, labels and operands.
+//! Instructions and operands.
 
 use super::super::decode::MNEMONICS;
 use super::{Class, Function, Operand, Parsed, Parser, Problem, Register, Space, Statement, Token};
@@ -16,7 +16,9 @@ impl<'a> Parser<'_, 'a> {
             let read = match self.peek() {
                 Some(Token::Mark('}')) => break,
                 Some(Token::Mark('{')) => {
+                    let outer = Self::open_labels(function);
                     self.block(function)?;
+                    self.close_labels(function, outer);
                     continue;
                 }
                 Some(Token::Mark(';')) => {
@@ -34,11 +36,15 @@ impl<'a> Parser<'_, 'a> {
                 Some(Token::Word(name)) if name.starts_with('.') => self.own_variable(function),
                 Some(Token::Word(name)) if self.is_label() => self.label(name, function),
                 Some(Token::Word(_) | Token::Number(_) | Token::Text(_) | Token::Mark(_)) => {
-                    self.statement().map(|statement| {
+                    self.statement().and_then(|statement| {
+                        if statement.opcode.starts_with("brx.") {
+                            return self.branch_by_index(&statement, function);
+                        }
                         if statement.opcode.starts_with("call") {
                             function.calls.push(function.body.len());
                         }
                         function.body.push(statement);
+                        Ok(())
                     })
                 }
             };
@@ -71,15 +77,6 @@ impl<'a> Parser<'_, 'a> {
         }
     }
 
-    fn label(&mut self, name: &'a str, function: &mut Function<'a>) -> Parsed<()> {
-        let next = u32::try_from(function.body.len()).unwrap_or(u32::MAX);
-        if function.labels.insert(name, next).is_some() {
-            return Err(self.error(format!("label '{name}' stands twice")));
-        }
-        self.at += 2;
-        Ok(())
-    }
-
     /// A variable of the function. The `.param` variables of its calls have the same names in scopes
     /// that follow one another: one variable, as large as the largest, stands for all of a name.
     fn own_variable(&mut self, function: &mut Function<'a>) -> Parsed<()> {
@@ -94,10 +91,6 @@ impl<'a> Parser<'_, 'a> {
             Some(_) | None => function.variables.push(variable),
         }
         Ok(())
-    }
-
-    fn is_label(&self) -> bool {
-        self.tokens.get(self.at + 1).is_some_and(|t| t.token == Token::Mark(':'))
     }
 
     /// `@!p opcode operands;`
