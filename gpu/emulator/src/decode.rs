@@ -14,6 +14,7 @@ mod grid;
 mod guesses;
 mod narrow;
 mod operands;
+mod parts;
 mod rare;
 mod unread;
 

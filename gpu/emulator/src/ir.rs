@@ -284,6 +284,8 @@ pub(super) enum SyncKind {
         b64: bool,
     },
     Redux(ReduxOp),
+    /// `elect.sync`.
+    Elect,
 }
 
 /// What a [`Sync`] reads and writes. What its kind does not have is as in [`SyncOperands::NONE`].

@@ -49,6 +49,7 @@ impl Decoder<'_, '_> {
                     "vote" => self.vote()?,
                     "match" => self.matching()?,
                     "redux" => self.redux()?,
+                    "elect" => self.elect()?,
                     _ => return Err(self.unknown()),
                 };
                 Ok((Op::Synchronization(Synchronization::Warp(sync)), InstructionClass::Warp))
@@ -232,6 +233,17 @@ impl Decoder<'_, '_> {
         let [d, p] = self.with_predicate(0, Class::Word)?;
         let operands = SyncOperands { d, p, ..operands };
         Ok(Sync { kind: SyncKind::MatchAll { b64 }, operands, members })
+    }
+
+    /// `elect.sync d|p, members`
+    fn elect(&mut self) -> Parsed<Sync> {
+        self.expect_operands(2)?;
+        let [d, p] = self.with_predicate(0, Class::Word)?;
+        if p == SINK {
+            return Err(self.error("expected a predicate behind |"));
+        }
+        let operands = SyncOperands { d, p, ..SyncOperands::NONE };
+        Ok(Sync { kind: SyncKind::Elect, operands, members: self.word(1)? })
     }
 
     fn redux(&mut self) -> Parsed<Sync> {

@@ -7,6 +7,7 @@ use super::super::ir::{Address, Base, InstructionClass, Op, Predicate, SINK, Slo
 use super::super::parse::{
     Class, Operand, ParseError, Parsed, Problem, Register, RegisterCounts, Statement,
 };
+use super::parts::Parts;
 
 /// Whose instructions a module of rules decodes.
 #[derive(Clone, Copy)]
@@ -39,7 +40,7 @@ mnemonics! {
     }
     Data { "mov" "ld" "st" "cvta" "cvt" "atom" "red" "selp" }
     Control {
-        "bra" "shfl" "bar" "vote" "activemask" "barrier" "exit" "fence" "match" "membar" "redux"
+        "bra" "shfl" "bar" "vote" "activemask" "barrier" "exit" "fence" "match" "membar" "redux" "elect"
         "ret" "call" "trap" "nanosleep" "prefetch" "prefetchu"
     }
     Rare {
@@ -156,53 +157,6 @@ pub(super) struct Decoder<'s, 'a> {
     pool: &'s mut Pool,
     pub(super) mnemonic: &'a str,
     parts: Parts<'a>,
-}
-
-/// Parts of the opcode after the mnemonic that no rule has taken yet. Not a vector, because every
-/// statement has some and none has many.
-struct Parts<'a> {
-    all: [&'a str; 12],
-    count: usize,
-    /// There were more, which no rule can take.
-    more: bool,
-}
-
-/// What stands before the first dot, and what after it.
-fn part(opcode: &str) -> (&str, Option<&str>) {
-    opcode.split_once('.').map_or((opcode, None), |(part, rest)| (part, Some(rest)))
-}
-
-impl<'a> Parts<'a> {
-    /// The mnemonic, and the parts after it.
-    fn split(opcode: &'a str) -> (&'a str, Self) {
-        let (mut all, mut count) = ([""; 12], 0);
-        let (mnemonic, mut rest) = part(opcode);
-        while let Some(after) = rest
-            && count < all.len()
-        {
-            (all[count], rest) = part(after);
-            count += 1;
-        }
-        (mnemonic, Self { all, count, more: rest.is_some() })
-    }
-
-    fn is_empty(&self) -> bool {
-        self.count == 0 && !self.more
-    }
-
-    fn as_slice(&self) -> &[&'a str] {
-        &self.all[..self.count]
-    }
-
-    fn remove(&mut self, at: usize) {
-        self.all.copy_within(at + 1..self.count, at);
-        self.count -= 1;
-    }
-
-    fn pop(&mut self) -> Option<&'a str> {
-        self.count = self.count.checked_sub(1)?;
-        Some(self.all[self.count])
-    }
 }
 
 pub(super) type Decoded = Parsed<(Op, InstructionClass)>;

@@ -331,7 +331,8 @@ pub(super) fn elsewhere(op: &Op, given: &Given) -> Option<Integers> {
             | SyncKind::Ballot
             | SyncKind::MatchAny { .. }
             | SyncKind::MatchAll { .. }
-            | SyncKind::Redux(_) => None,
+            | SyncKind::Redux(_)
+            | SyncKind::Elect => None,
         },
         Op::Arithmetic(_)
         | Op::Memory(_)

@@ -27,7 +27,7 @@ impl fmt::Display for Statement<'_> {
 
 /// Whether an opcode orders or exchanges what threads do.
 pub(super) fn synchronizes(opcode: &str) -> bool {
-    const MNEMONICS: [&str; 11] = [
+    const MNEMONICS: [&str; 12] = [
         "bar",
         "barrier",
         "membar",
@@ -39,6 +39,7 @@ pub(super) fn synchronizes(opcode: &str) -> bool {
         "match",
         "activemask",
         "redux",
+        "elect",
     ];
     let mut parts = opcode.split('.');
     MNEMONICS.contains(&parts.next().unwrap_or_default())

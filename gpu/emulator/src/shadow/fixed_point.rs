@@ -229,7 +229,8 @@ fn passed_on(op: &Op) -> Vec<Place> {
             | SyncKind::Ballot
             | SyncKind::MatchAny { .. }
             | SyncKind::MatchAll { .. }
-            | SyncKind::Redux(_) => Vec::new(),
+            | SyncKind::Redux(_)
+            | SyncKind::Elect => Vec::new(),
         },
         _ => Vec::new(),
     }
