@@ -48,7 +48,7 @@ fn one(carry: &Carry, [a, b, c]: [u64; 3], from: u32) -> (u64, u32) {
         CarryOp::Add => wide(a) + wide(b) + from,
         // What is borrowed is what the bits above are then.
         CarryOp::Sub => wide(a).wrapping_sub(wide(b)).wrapping_sub(from),
-        CarryOp::MadLo => (wide(a) * wide(b) & mask) + wide(c) + from,
+        CarryOp::MadLo => ((wide(a) * wide(b)) & mask) + wide(c) + from,
         CarryOp::MadHi { signed } => (high(a, b, bits, signed) & mask) + wide(c) + from,
     };
     #[expect(clippy::cast_possible_truncation, reason = "it is cut to the width")]
@@ -59,8 +59,8 @@ fn one(carry: &Carry, [a, b, c]: [u64; 3], from: u32) -> (u64, u32) {
 /// The upper half of a product of two numbers of so many bits, and whatever above it.
 fn high(a: u64, b: u64, bits: u32, signed: bool) -> u128 {
     if !signed {
-        return u128::from(a) * u128::from(b) >> bits;
+        return (u128::from(a) * u128::from(b)) >> bits;
     }
     let extended = |x: u64| i128::from((x << (64 - bits)).cast_signed() >> (64 - bits));
-    (extended(a) * extended(b) >> bits).cast_unsigned()
+    ((extended(a) * extended(b)) >> bits).cast_unsigned()
 }
