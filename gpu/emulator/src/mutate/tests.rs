@@ -269,6 +269,26 @@ fn inline_assembly_keeps_its_registers() {
     assert!(whats.iter().any(|(_, what)| *what == "ne -> eq"), "{whats:?}");
 }
 
+/// Their changes are instructions too.
+#[test]
+fn carries_branches_by_index_and_what_releases_have_neighbours() {
+    expect(
+        &format!("{WRITTEN}add.cc.u32 %r3, %r1, %r2;\nmadc.hi.u32 %r4, %r1, %r2, 0;\nret;"),
+        &[],
+    );
+    let found = last(&format!("{WRITTEN}mad.lo.cc.u32 %r3, %r1, %r2, %r1;"));
+    assert!(!found.contains_key("mad -> mul"), "a product has no carry: {found:?}");
+    let found = last(&format!("{WRITTEN}add.cc.u32 %r3, %r1, %r2;"));
+    assert_eq!(found["add -> sub"], "sub.cc.u32 %r3, %r1, %r2;");
+    let by_index = "L:\nlist: .branchtargets L, M;\nM:\n";
+    let found = last(&format!("{WRITTEN}{by_index}@%p1 brx.idx %r1, list;"));
+    assert_eq!(found["%r1 -> %r2 in operand 1"], "@%p1 brx.idx %r2, list;");
+    let found = last(&format!("{WRITTEN}st.release.gpu.shared.u32 [%rd1], %r1;"));
+    assert_eq!(found["st left out"], "");
+    let found = last(&format!("{WRITTEN}atom.shared.add.acq_rel.cta.u32 %r3, [s], %r1;"));
+    assert!(found.contains_key("atomic made plain"), "{found:?}");
+}
+
 #[test]
 fn a_kernel_must_be_there() {
     let error = mutations(&kernel(""), "kk").expect_err("another name");

@@ -125,6 +125,9 @@ fn what_is_lost_is_reported_and_judges_nothing() {
         // The bits of two.
         "mul.f32 %f3, %f1, %f1;\nmov.b32 %r2, %f1;\nmov.b32 %r3, %f3;\nand.b32 %r4, %r2, %r3;\nmov.b32 %f2, %r4;",
         "mov.b32 %r2, %f1;\nbrev.b32 %r3, %r2;\ncvt.rn.f32.u32 %f2, %r3;",
+        "mov.b32 %r2, %f1;\nadd.cc.u32 %r3, %r2, 3;\nmov.b32 %f2, %r3;",
+        // The carry alone, of numbers whose bits are not 0.
+        "mov.b32 %r2, %f1;\nadd.cc.u32 %r3, %r2, -1;\naddc.u32 %r4, 7, 1056964608;\nmov.b32 %f2, %r4;",
         "mov.b32 %r2, %f1;\nmov.b32 %r3, 12;\nprmt.b32 %r4, %r2, %r3, 8450;\nmov.b32 %f2, %r4;",
         "cvt.f64.f32 %g1, %f1;\nmov.b64 {%r2, %r3}, %g1;\nmov.b32 %f2, %r3;",
         "st.local.f32 [own], %f1;\nld.local.u8 %r2, [own+2];\ncvt.rn.f32.u32 %f2, %r2;",
