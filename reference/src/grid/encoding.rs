@@ -148,7 +148,8 @@ field! {
         /// It hashes its vertices.
         Hash = "hash",
         /// It counts them as a dense one does, in 32-bit unsigned integers, and begins again with its
-        /// first entry after its last (tiny-cuda-nn's tiled grids).
+        /// first entry after its last. tiny-cuda-nn's and torch-ngp's tiled grids do so while the stride of every
+        /// axis is no more than the level's entries; they leave out an axis of which it is more.
         Tiled = "tiled",
     }
 }

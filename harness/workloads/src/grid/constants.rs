@@ -11,7 +11,7 @@ use std::f64::consts::LN_2;
 
 use splatcheck_gpu::stages::grid::{FIELDS, MOST_DIMENSIONS};
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Scalar};
-use splatcheck_reference::grid::{ComputedScales, Encoding, Grid};
+use splatcheck_reference::grid::{ComputedScales, Crowded, DenseStride, Encoding, Grid};
 
 const DIMENSIONS: &str = "d";
 const FEATURES: &str = "F";
@@ -48,11 +48,27 @@ fn of_grid(grid: &Grid, name: &str) -> Option<usize> {
         DIMENSIONS => Some(grid.dimensions()),
         FEATURES => Some(grid.features()),
         LEVEL_TABLE => Some(if grid.computed_scales().is_some() { COMPUTED } else { READ }),
+        Crowded::FIELD if wraps_axes(grid) => None,
         field => {
             let place = FIELDS.iter().position(|(known, _)| *known == field)?;
             Some(numbers(grid.encoding())[place] as usize)
         }
     }
+}
+
+/// Whether a level is tiled whose entries are fewer than the stride of its last axis. tiny-cuda-nn and torch-ngp, for
+/// which kernels with tiled levels are built, leave that axis out (`stride <= hashmap_size` in the loop of both), where
+/// the oracle counts it: such a level is no case for them.
+fn wraps_axes(grid: &Grid) -> bool {
+    let more = u64::from(grid.encoding().dense_stride == DenseStride::ResolutionPlusOne);
+    let stride = |resolution: u32| {
+        let side = u64::from(resolution) + more;
+        (1..grid.dimensions()).try_fold(1_u64, |all, _| all.checked_mul(side))
+    };
+    grid.encoding().crowded == Crowded::Tiled
+        && grid.levels().iter().any(|level| {
+            stride(level.resolution).is_none_or(|stride| stride > u64::from(level.entries))
+        })
 }
 
 /// The case with these values. Numbers of a position or an entry beyond those that there are, are copies of them,
@@ -84,8 +100,13 @@ pub(super) fn given(case: &Points, of_gates: bool, built_in: &BuiltIn) -> Option
         Some(gate) => Some(Gate { grid: other(&gate.grid, [d, 1])?, mask: gate.mask.clone() }),
     };
     let (old_d, old_f) = (grid.dimensions(), grid.features());
+    let made = other(grid, [d, f])?;
+    let crowded = built_in.iter().any(|(name, _)| name == Crowded::FIELD);
+    if crowded && (wraps_axes(&made) || gate.as_ref().is_some_and(|gate| wraps_axes(&gate.grid))) {
+        return None;
+    }
     Some(Points {
-        grid: other(grid, [d, f])?,
+        grid: made,
         positions: recounted(&case.positions, old_d, d),
         table: recounted(&case.table, old_f, f),
         v_features: recounted(&case.v_features, old_f, f),
@@ -153,6 +174,30 @@ mod tests {
 
     fn built_in(constants: &[(&str, &str)]) -> BuiltIn {
         BuiltIn::default().with(constants.iter().copied(), &all()).expect("they are known")
+    }
+
+    /// Public programs leave out an axis whose stride is above the entries: 5 x 5 of 20, and not of 30.
+    #[test]
+    fn tiled_levels_that_programs_count_otherwise_are_no_cases() {
+        let wanted = built_in(&[("crowded", "tiled")]);
+        let with = |entries: u32, crowded: Crowded| {
+            let encoding = Encoding { crowded, ..Encoding::default() };
+            let grid = Grid::new(encoding, [3, 1], &[4.0], &[5], &[0, entries]).expect("it fits");
+            let table = vec![1.0; entries as usize];
+            let (positions, v_features) = (vec![0.5; 3], vec![1.0]);
+            Points { grid, positions, table, v_features, gate: None }
+        };
+        for (entries, crowded, is_for) in [
+            (20, Crowded::Tiled, false),
+            (30, Crowded::Tiled, true),
+            (20, Crowded::Hash, false),
+            (30, Crowded::Hash, false),
+        ] {
+            let case = with(entries, crowded);
+            let tiled = wanted.iter().next().map(|(_, value)| value);
+            assert_eq!(of(&case, false, "crowded") == tiled, is_for, "{entries}, {crowded}");
+            assert_eq!(given(&case, false, &wanted).is_some(), entries == 30, "{entries}");
+        }
     }
 
     #[test]
