@@ -5,6 +5,7 @@ mod convert;
 mod double;
 pub(super) mod narrow;
 
+pub(super) use bits::{logic3, permute};
 pub(super) use convert::value_of;
 
 use super::float::approximate::ApproximationMode;
@@ -109,7 +110,7 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         }
         RareOp::MulWideHalf { signed } => Box::new(move |[a, b, ..]| mul_wide_half(signed, a, b)),
         RareOp::Permute(mode) => {
-            Box::new(move |[a, b, c, _]| bits::permute(mode, low(a), low(b), low(c)).into())
+            Box::new(move |[a, b, c, _]| permute(mode, low(a), low(b), low(c)).into())
         }
         RareOp::Extract(extract) => Box::new(move |[a, b, c, _]| bits::extract(extract, a, b, c)),
         RareOp::Insert64 => Box::new(bits::insert64),
@@ -140,7 +141,7 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
             bits::dot_halves((x, y), high, low(a), low(b), low(c)).into()
         }),
         RareOp::Logic3(table) => {
-            Box::new(move |[a, b, c, _]| bits::logic3(table, low(a), low(b), low(c)).into())
+            Box::new(move |[a, b, c, _]| logic3(table, low(a), low(b), low(c)).into())
         }
         RareOp::MadHigh { signed } => {
             Box::new(move |[a, b, c, _]| mad_high(signed, low(a), low(b), low(c)).into())

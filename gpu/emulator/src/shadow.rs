@@ -5,8 +5,8 @@
 //! asks for it. What it finds is asked of the [`DeviceMemory`](super::DeviceMemory) after a launch.
 //!
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `spare`, `tape`,
-//! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `constants`, `horner`, `literals`, `conventions`, `ties`, `plan`, `study` (of a kernel), `journal` (what
-//! is kept), then what follows instructions: `magic`, `floats`, `bits`, `wides`, `calls`, `decide`, `extremes`, `depart`, `atomics`,
+//! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `constants`, `horner`, `literals`, `conventions`, `ties`, `plan`, `succeeded`, `study` (of a kernel), `journal` (what
+//! is kept), then what follows instructions: `magic`, `floats`, `bits`, `wides`, `calls`, `ordered`, `signs`, `decide`, `extremes`, `depart`, `atomics`,
 //! `rare`, `follow`, `access`, `elements` (of buffers), and what callers ask, `ask`.
 
 pub(super) mod access;
@@ -31,14 +31,17 @@ mod literals;
 mod magic;
 mod marker;
 pub(super) mod number;
+mod ordered;
 mod plan;
 mod polynomials;
 mod rare;
 pub(super) mod registers;
 mod rounded;
 mod rounding;
+mod signs;
 mod spare;
 mod study;
+mod succeeded;
 mod sweep;
 mod table;
 mod tape;

@@ -253,6 +253,9 @@ fn because(loss: Loss) -> &'static str {
         Loss::Radius => "a result is not within the radius of its operation in real numbers",
         Loss::Range => "a value overflows, or is no number, in f32 or in real numbers alone",
         Loss::Overwritten => "a number was written past its exact value",
+        Loss::Decision => {
+            "a comparison decides by integers that floats were made of in a way that no rule follows"
+        }
         Loss::Unknown => "an instruction that no rule follows uses a float",
         Loss::Count => {
             "a sum of whole numbers that floats became may be a count or in fixed point ([conventions] of gradcheck \

@@ -5,7 +5,7 @@ use super::super::lanes::low;
 
 /// prmt: four bytes out of the eight of a (lower) and b. In the general mode a selector's highest bit
 /// asks for eight copies of the byte's sign.
-pub(super) fn permute(mode: Permutation, a: u32, b: u32, c: u32) -> u32 {
+pub(in super::super) fn permute(mode: Permutation, a: u32, b: u32, c: u32) -> u32 {
     let bytes = u64::from(b) << 32 | u64::from(a);
     let by = c & 3;
     // The byte that each byte of the result takes.
@@ -115,7 +115,7 @@ pub(super) fn dot_halves((x, y): (bool, bool), high: bool, a: u32, b: u32, c: u3
 }
 
 /// lop3: the bit of the table that the bits of a, b and c number.
-pub(super) fn logic3(table: u8, a: u32, b: u32, c: u32) -> u32 {
+pub(in super::super) fn logic3(table: u8, a: u32, b: u32, c: u32) -> u32 {
     (0..8).filter(|at| table >> at & 1 == 1).fold(0, |result, at| {
         let side = |word: u32, bit: u32| if at >> bit & 1 == 1 { word } else { !word };
         result | side(a, 2) & side(b, 1) & side(c, 0)

@@ -8,8 +8,9 @@ use super::super::lanes::{Active, Bits, LANES};
 use super::super::registers::Registers;
 use super::cells::Cells;
 use super::journal::{Journal, Loss};
-use super::number::{Shadow, Wide, Word};
+use super::number::{Shadow, Wide, Word, relevant};
 use super::registers::Beside;
+use super::wides::halves;
 
 /// After `ld`: the registers hold what was loaded.
 #[inline(never)]
@@ -129,6 +130,10 @@ fn part(word: Word, byte: usize, width: u8) -> Word {
     match (word, width) {
         (Word::Halves(halves), 2) => halves[byte / 2].map_or(Word::None, Word::Narrow),
         (Word::Narrow(shadow), 2) if byte == 0 => Word::Narrow(shadow),
+        // A part of a constant that left an open lane is one too.
+        (word, 2) if !relevant(&(word, 0)) && word.read_as(Shadow::exact(1.0)).c > 0.0 => {
+            Word::Narrow(Shadow::DOUBTED)
+        }
         (word, _) => Word::garbled(word.source()),
     }
 }
@@ -148,24 +153,31 @@ pub(crate) fn stored(
     let leaving = |word: Word| beside.leaving(lane, word);
     for element in 0..usize::from(t.count) {
         let slot = t.slots[element];
-        let words = if t.b64 {
-            beside.wide(slot, lane).words(r.b64.get(slot)[lane])
+        let (words, bits) = if t.b64 {
+            let (wide, bits) = (beside.wide(slot, lane), r.b64.get(slot)[lane]);
+            let wide = if t.width == 8 { beside.leaving_wide(lane, wide, bits) } else { wide };
+            (wide.words(bits), halves(bits)[0])
         } else {
-            [beside.word(slot, lane), Word::None]
+            ([beside.word(slot, lane), Word::None], r.words.get(slot)[lane])
         };
         match t.width {
             8 => {
-                all[2 * element] = leaving(words[0]);
-                all[2 * element + 1] = leaving(words[1]);
+                all[2 * element] = words[0];
+                all[2 * element + 1] = words[1];
             }
             4 if t.b64 => all[element] = leaving(words[0]),
             4 => {
-                all[element] = beside.leaving_single(lane, words[0], r.words.get(slot)[lane]);
+                all[element] = beside.leaving_single(lane, words[0], bits);
             }
             width => {
                 let at = (address & 3) as usize + usize::from(width) * element;
                 let into = &mut all[at / 4];
-                *into = over(*into, leaving(words[0]), at % 4, width);
+                let word = match width {
+                    2 => beside.leaving_half(lane, words[0], bits),
+                    _ if relevant(&(words[0], bits)) => leaving(words[0]),
+                    _ => Word::None,
+                };
+                *into = over(*into, word, at % 4, width);
             }
         }
     }

@@ -310,12 +310,14 @@ impl Journal {
     /// One of two numbers of 16 bits in a word, whose bits are this value.
     pub(super) fn half(&mut self, word: Word, half: usize, value: f64) -> Shadow {
         let plain = Shadow::exact(value);
+        let own = |shadow: Shadow| if shadow.is_plain() { shadow.read_as(plain) } else { shadow };
         match (word, half) {
-            (Word::Halves(halves), half) => halves[half].unwrap_or(plain),
-            (Word::Narrow(shadow), 0) => shadow,
-            // A literal, whose bits are those of two numbers.
-            (Word::Float(shadow), _) if shadow.is_plain() => plain,
+            (Word::Halves(halves), half) => halves[half].map_or(plain, own),
+            (Word::Narrow(shadow), 0) => own(shadow),
             (Word::None | Word::Narrow(_), _) => plain,
+            // A literal, whose bits are those of two numbers.
+            (Word::Float(shadow), _) if shadow.is_plain() => shadow.read_as(plain),
+            (Word::Part(part), _) if part.of.shadow().is_plain() => part.of.shadow().read_as(plain),
             (Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_), _) => {
                 self.begin_anew(value, &[word.source()], super::journal::Loss::Bits)
             }
@@ -361,16 +363,17 @@ pub(crate) fn update64(
     let words = [cells.get(word, low).0, cells.get(word + 1, high).0];
     let before = Wide::of(words, old);
     let (operand, swap) = (a.operands[0], a.swap);
-    let leaving = |slot: u16| beside.leaving_wide(lane, beside.wide(slot, lane));
+    let leaving = |slot: u16| {
+        let bits = r.b64.get(slot)[lane];
+        beside.leaving_wide(lane, beside.wide(slot, lane), bits)
+    };
     let own = (leaving(operand), r.b64.get(operand)[lane]);
     let both = [(before, old), own];
     let after = match a.op {
         AtomicOp::AddFloat => {
             let [base, term] = both.map(|(wide, bits)| journal.double(wide, bits));
-            let constant = own.0 == Wide::None && beside.is_open(lane);
-            let terms = [base, if constant { term.uncertain() } else { term }];
             let kind = (Function::Sum, super::wides::DOUBLE);
-            let sum = journal.double_operation(kind, &terms, false, f64::from_bits(new));
+            let sum = journal.double_operation(kind, &[base, term], false, f64::from_bits(new));
             sum.map_or(Wide::None, Wide::Double)
         }
         AtomicOp::Exchange => own.0,

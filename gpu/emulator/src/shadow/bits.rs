@@ -16,15 +16,14 @@ use super::super::ir::{IntegerBinary, NarrowFormat};
 use super::super::lanes::{Bits, LANES};
 use super::super::rare::narrow::single;
 use super::journal::{Journal, Loss};
-use super::number::{Count, Known, NO_FLOAT, Shadow, Source, Word, up};
+use super::number::{Count, Known, NO_FLOAT, Shadow, Source, Word, relevant, up};
 use super::registers::Gathered;
+use super::signs::{SIGN, is_near_zero};
 use super::table::accuracy::Accuracy;
 use super::table::{Function, error};
 use super::tape::Flags;
 
 const MANTISSA: u32 = 0x7f_ffff;
-
-const SIGN: u32 = 1 << 31;
 
 /// What an integer operation does, as far as floats in it are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,17 +68,6 @@ impl Integers {
 
 /// An operand: what is beside it, and its bits.
 pub(super) type Operand = (Word, u32);
-
-/// What is beside a word matters only where its bits do not say it.
-pub(super) fn relevant((word, _): &Operand) -> bool {
-    match word {
-        Word::None => false,
-        Word::Float(shadow) => !shadow.is_plain(),
-        Word::Narrow(_) | Word::Halves(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => {
-            true
-        }
-    }
-}
 
 /// The source that an operand refers to.
 fn reference((word, bits): &Operand) -> Option<Source<u32>> {
@@ -165,18 +153,17 @@ impl Journal {
         sources.iter().find(as_it_was).map_or(Word::garbled(Some(joined)), |one| Word::Refers(*one))
     }
 
-    /// What a mask of all bits but the sign leaves of numbers of 16 bits, and of an f32 that may be on either side of 0:
-    /// an absolute value.
+    /// What a mask of all bits but the sign leaves of numbers of 16 bits, and of an f32: an absolute value.
     fn magnitude(&mut self, op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
         let (Integers::And, [a, b]) = (op, operands) else { return None };
-        let ((word, _), (_, mask)) = if relevant(a) { (a, b) } else { (b, a) };
-        let near = |shadow: &Shadow| shadow.x.abs() <= f64::from(shadow.r);
+        let ((word, bits), (_, mask)) = if relevant(a) { (a, b) } else { (b, a) };
         let kind = (Function::Absolute, Accuracy::EXACT);
         match *word {
-            Word::Float(shadow) if *mask == !SIGN && near(&shadow) => {
-                let result = f64::from(f32::from_bits(result));
-                self.scalar(kind, &[shadow], false, result).map(Word::Float)
+            // One that is above 0 for sure is itself.
+            Word::Float(shadow) if *mask == !SIGN && *bits == result && !is_near_zero(&shadow) => {
+                None
             }
+            Word::Float(_) | Word::Refers(_) if *mask == !SIGN => self.magnitude_of((*word, *bits)),
             // Bits of 16 are a number only together with a format: it is what is beside them.
             Word::Narrow(shadow) if *mask == 0x7fff => {
                 self.scalar(kind, &[shadow], false, shadow.x.abs()).map(Word::Narrow)
@@ -293,6 +280,7 @@ impl Journal {
         match word {
             Word::None => Shadow::single(bits),
             Word::Float(shadow) => shadow,
+            word if !relevant(&(word, bits)) => word.read_as(Shadow::single(bits)),
             Word::Halves([_, Some(high)]) if is_bfloat(bits, &high) => high,
             // A float that was rounded to a whole number: that number.
             Word::Count(count) if count.is_rounded_to(f64::from(f32::from_bits(bits))) => {
@@ -328,9 +316,12 @@ impl Journal {
         let x = f64::from(single(format, false, u64::from(bits & 0xffff)));
         match word {
             Word::None => Shadow::exact(x),
-            Word::Narrow(shadow) => shadow,
-            Word::Float(shadow) if shadow.is_plain() => Shadow::exact(x),
-            Word::Halves([low, _]) => low.unwrap_or(Shadow::exact(x)),
+            Word::Narrow(shadow) | Word::Halves([Some(shadow), _]) if shadow.is_plain() => {
+                shadow.read_as(Shadow::exact(x))
+            }
+            Word::Narrow(shadow) | Word::Halves([Some(shadow), _]) => shadow,
+            Word::Halves([None, _]) => Shadow::exact(x),
+            word if !relevant(&(word, bits)) => word.read_as(Shadow::exact(x)),
             // The upper half of an f32 is a bf16: it was cut off, and what was cut is lost.
             Word::Float(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => {
                 self.begin_anew(x, &[word.source()], Loss::Bits)
@@ -342,6 +333,7 @@ impl Journal {
     pub(super) fn converted(&mut self, word: Word, bits: u32, whole: f64) -> Option<Shadow> {
         match word {
             Word::None | Word::Count(Count { summed: false, .. }) => None,
+            word if !relevant(&(word, bits)) => None,
             Word::Count(Count { shadow, summed: true, known: Known::Unsure }) => {
                 Some(self.begin_anew(whole, &[Some(shadow)], Loss::Count))
             }
@@ -349,7 +341,6 @@ impl Journal {
                 let turns = ((shadow.x - whole) / TURN).round();
                 Some(self.turned(shadow, turns * TURN))
             }
-            Word::Float(_) if !relevant(&(word, bits)) => None,
             Word::Float(_)
             | Word::Refers(_)
             | Word::Narrow(_)

@@ -62,9 +62,11 @@ impl Journal {
         tied
     }
 
-    /// `setp`. Integers decide without a shadow: the path is that of the f32.
+    /// `setp`: the path is that of the f32. Where another predicate decides what
+    /// becomes of both, the comparison does not.
     #[inline(always)]
     pub(super) fn set_predicate(&mut self, beside: &mut Beside, active: u32, setp: &Setp) {
+        let active = if setp.combine.is_some() { active & self.deciding } else { active };
         let mut tied = 0;
         match setp.compared {
             Compared::Float { .. } => tied = self.compare(beside, [setp.a, setp.b], active),
@@ -88,10 +90,9 @@ impl Journal {
             | Compared::Unsigned16
             | Compared::Signed16
             | Compared::Unsigned64
-            | Compared::Signed64 => {}
+            | Compared::Signed64 => tied = self.compare_integers(beside, active, setp),
         }
-        // With another predicate in it the result does not say which way the comparison went.
-        if tied | self.undecided != 0 && setp.comparison.is_of_values() && setp.combine.is_none() {
+        if tied | self.undecided != 0 && setp.comparison.is_of_values() {
             if tied != 0 {
                 self.tie(setp.comparison, [tied, 0]);
             }
@@ -142,6 +143,9 @@ impl Journal {
         if let Arithmetic::Rare(rare) = op {
             self.reverse_rare(r, rare, lanes);
         }
+        if let Arithmetic::WordBinary(_, d, ..) = *op {
+            self.turn_signs(r, d, lanes[0]);
+        }
         let Arithmetic::Setp(Setp { d, q, .. }) = *op else { return };
         for slot in [d, q].into_iter().filter(|&slot| slot != SINK) {
             r.predicates[usize::from(slot)] ^= lanes[0];
@@ -188,13 +192,10 @@ impl Journal {
             let [first, second] = [0, 1].map(|k| operands[k].get(lane));
             let open = beside.open >> lane & 1 == 1;
             let result = r.words.get(d)[lane];
-            let counted = [(a, 0), (b, 1)].into_iter().find_map(|(slot, k)| {
-                match self.word(beside, slot, lane) {
-                    word @ Word::Count(_) if self.words[k][lane] == result => Some(word),
-                    _ => None,
-                }
+            let all = [(a, 0), (b, 1)].map(|(slot, k): (Slot, usize)| {
+                (self.word(beside, slot, lane), self.words[k][lane])
             });
-            let word = if let Some(counted) = counted {
+            let word = if let Some(counted) = self.extreme_count(all, (values, greatest)) {
                 counted
             } else if f32::from_bits(result).is_nan() {
                 self.restart(&[first, second], f64::NAN, result)

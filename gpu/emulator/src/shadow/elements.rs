@@ -7,7 +7,7 @@ use super::super::rare::value_of;
 use super::atomics::narrow_accuracy;
 use super::bits::{is_bfloat, power_of_two};
 use super::cells::Cells;
-use super::number::{Shadow, Word, up};
+use super::number::{Shadow, Word, relevant, up};
 
 impl FloatType {
     /// Its format, if two of them are in a word.
@@ -84,11 +84,12 @@ impl Segment {
         }
         if self.floats.narrow().is_some() {
             return match (beside.halves(), beside) {
-                (Some(halves), _) => (halves[half].unwrap_or(own), 1.0),
+                (Some(halves), _) => match halves[half] {
+                    Some(shadow) if shadow.is_plain() => (shadow.read_as(own), 1.0),
+                    shadow => (shadow.unwrap_or(own), 1.0),
+                },
                 // A word with nothing beside it that left an open lane.
-                (None, Word::Float(shadow)) if shadow.is_plain() && shadow.c > 0.0 => {
-                    (own.uncertain(), 1.0)
-                }
+                (None, word) if !relevant(&(word, bits)) => (word.read_as(own), 1.0),
                 (None, _) => unknown,
             };
         }
@@ -98,6 +99,7 @@ impl Segment {
             Word::Refers(source) => {
                 power_of_two(source.bits, bits).map_or(unknown, |factor| (source.shadow, factor))
             }
+            word if !relevant(&(word, bits)) => (word.read_as(own), 1.0),
             Word::Halves([_, Some(high)]) if is_bfloat(bits, &high) => (high, 1.0),
             Word::Narrow(_) | Word::Halves(_) | Word::Count(_) | Word::Part(_) => unknown,
         }

@@ -6,7 +6,7 @@
 use super::super::lanes::{Bits, LANES};
 use super::bits::{self, Integers};
 use super::journal::Journal;
-use super::number::{Count, Known, Shadow, Source, UNRECORDED, Wide, Word, depends, up};
+use super::number::{Count, Known, Shadow, Source, UNRECORDED, Wide, Word, depends, relevant, up};
 use super::registers::Gathered;
 use super::wides::{self, halves};
 
@@ -161,6 +161,46 @@ impl Journal {
         Count { shadow, summed, known: taken.known.max(other.known) }
     }
 
+    /// The lesser or greater of two f32 of which one at least is a number of units; `None` where none is.
+    pub(super) fn extreme_count(
+        &mut self,
+        all: [bits::Operand; 2],
+        (values, greatest): ([f64; 2], bool),
+    ) -> Option<Word> {
+        if !all.iter().any(|(word, _)| matches!(word, Word::Count(_))) {
+            return None;
+        }
+        let [a, b] = values;
+        // A number beside what is none.
+        let takes_first = b.is_nan() || if greatest { a >= b } else { a <= b };
+        let order = if takes_first { [0, 1] } else { [1, 0] };
+        let [taken, other] = order.map(|k| all[k]);
+        let [value, other_value] = order.map(|k| values[k]);
+        if let [Some(one), Some(two)] = [(taken, value), (other, other_value)].map(float_count) {
+            return Some(Word::Count(self.taken_count([one, two], [value, other_value])));
+        }
+        // One is a float that goes its own way. What may be a cell is the whole number that it was rounded to; of a
+        // number of units and a float nobody knows what becomes if they may change places.
+        let is_whole = |(word, _): &bits::Operand| match word {
+            Word::Count(count) => !count.summed && count.known == Known::BySize,
+            _ => true,
+        };
+        let whole = all.iter().all(is_whole);
+        let reach = |(word, bits): bits::Operand| match word {
+            Word::Count(_) if whole => Shadow::single(bits),
+            word => word.source().unwrap_or(Shadow::single(bits)),
+        };
+        let [one, two] = all.map(reach);
+        let chosen = self.chosen((values, greatest, false), [one, two], false);
+        let own = [one, two][order[0]];
+        Some(match taken.0 {
+            word @ Word::Count(_) if chosen == own => word,
+            _ if whole => Word::Float(chosen),
+            _ if chosen == own => Word::Float(own),
+            _ => Word::garbled(Shadow::joined(Some(one), Some(two))),
+        })
+    }
+
     /// Of words that hold numbers of 16 bits.
     fn taken_halves(
         &mut self,
@@ -273,7 +313,7 @@ impl Journal {
         total: u32,
     ) -> Word {
         let each = || Bits(all).map(|lane| (words.get(lane), values[lane]));
-        let relevant = |operand: &bits::Operand| bits::relevant(operand);
+        let relevant = |operand: &bits::Operand| relevant(operand);
         let those = each().filter(|operand| operand.1 == total).filter(relevant);
         let same =
             |one: bits::Operand, two: bits::Operand| (self.extreme_word([one, two], total), total);
@@ -295,14 +335,28 @@ fn of_literal(word: Word) -> Word {
     }
 }
 
+/// An f32 as a number of units: it is one, or a constant.
+fn float_count(((word, bits), value): (bits::Operand, f64)) -> Option<Count> {
+    match word {
+        Word::Count(count) => Some(count),
+        Word::Float(shadow) if shadow.is_plain() => Some(plain_count(value)),
+        Word::None => Some(plain_count(value)).filter(|_| !value.is_nan()),
+        Word::Float(_) | Word::Narrow(_) | Word::Halves(_) | Word::Refers(_) | Word::Part(_) => {
+            None
+        }
+    }
+    .filter(|_| f32::from_bits(bits).is_finite())
+}
+
+fn plain_count(value: f64) -> Count {
+    Count { shadow: Shadow::exact(value), summed: false, known: Known::BySize }
+}
+
 /// A word as a number of units: it is one, or a whole number.
 fn word_count((word, bits): bits::Operand) -> Option<Count> {
     match of_literal(word) {
         Word::Count(count) => Some(count),
-        Word::None => {
-            let shadow = Shadow::exact(f64::from(bits.cast_signed()));
-            Some(Count { shadow, summed: false, known: Known::BySize })
-        }
+        Word::None => Some(plain_count(f64::from(bits.cast_signed()))),
         Word::Float(_) | Word::Narrow(_) | Word::Halves(_) | Word::Refers(_) | Word::Part(_) => {
             None
         }

@@ -9,8 +9,8 @@ mod wide;
 use pulp::{Simd, WithSimd};
 
 use super::super::ir::{
-    Arithmetic, File, FloatBinary, FloatToInteger, FloatUnary, Op, Place, Rounding, SINK, Slot,
-    WordTernary, WordType, WordUnary,
+    Arithmetic, Boolean, File, FloatBinary, FloatToInteger, FloatUnary, Op, Place, Rounding, SINK,
+    Slot, WordTernary, WordType, WordUnary,
 };
 use super::super::lanes::{Active, Bits};
 use super::super::registers::Registers;
@@ -29,7 +29,7 @@ use super::wides::halves;
 #[inline(never)]
 pub(crate) fn before(journal: &mut Journal, r: &Registers, pc: u32) {
     journal.pc = pc;
-    let Journal { plans, words, wides, .. } = journal;
+    let Journal { plans, words, wides, deciding, .. } = journal;
     let (Some(plan), Some(beside)) = (plans.get(pc as usize), &r.beside) else { return };
     let is_beside = |place: &Place| match place.file {
         File::Word => beside.present(place.slot) != 0,
@@ -48,6 +48,18 @@ pub(crate) fn before(journal: &mut Journal, r: &Registers, pc: u32) {
             File::B64 => wides[k] = *r.b64.get(place.slot),
             File::Predicate => {}
         }
+    }
+    if let Some((op, other)) = plan.combine {
+        *deciding = deciding_lanes(op, r.truth(other));
+    }
+}
+
+/// The lanes where a comparison decides what becomes of it and another predicate.
+fn deciding_lanes(op: Boolean, other: u32) -> u32 {
+    match op {
+        Boolean::And => other,
+        Boolean::Or => !other,
+        Boolean::Xor => u32::MAX,
     }
 }
 
@@ -171,6 +183,7 @@ impl Journal {
                 self.words(beside, r, on, (of_one_word(op), d, &[a]));
             }
             Arithmetic::WordBinary(op, d, a, b) => {
+                self.masked_signs(beside, on, (op, [a, b]));
                 self.words(beside, r, on, (Integers::of(op), d, &[a, b]));
             }
             Arithmetic::WordTernary(op, d, a, b, c) => {

@@ -53,6 +53,8 @@ pub enum Loss {
     Unknown,
     /// A sum of whole numbers that floats became may be a count, or in fixed point.
     Count,
+    /// Integers decide that floats were made of in a way that no rule follows.
+    Decision,
 }
 
 /// Numbers that began anew at an instruction.
@@ -117,6 +119,8 @@ pub(crate) struct Journal {
     pub(super) plans: Vec<Plan>,
     /// What each of its instructions makes that converts a float to a whole number.
     wholes: Vec<Whole>,
+    /// Which of its instructions ask whether an exchange succeeded.
+    pub(super) exchanges: HashSet<u32>,
     /// Slots from here on are literals.
     pub(super) registers: u16,
     pub(super) lost: HashMap<(u32, Loss), u64>,
@@ -130,6 +134,8 @@ pub(crate) struct Journal {
     /// What its operands were before it.
     pub(super) words: [[u32; LANES]; 4],
     pub(super) wides: [[u64; LANES]; 4],
+    /// Of a comparison that is combined with another predicate: the lanes where that one does not decide alone.
+    pub(super) deciding: u32,
     pub(super) room: Option<Box<Room>>,
     pub(super) arch: Arch,
     /// Comparisons at which equal numbers met.
@@ -142,6 +148,8 @@ pub(crate) struct Journal {
     /// bits in the upper halves by the second.
     pub(super) reversed: Option<Reversed>,
     pub(super) turned: [u32; 2],
+    /// Of the lanes of a sign that is taken the other way, what that turns of the result.
+    pub(super) turns: [u32; LANES],
     /// The lanes that the instruction being executed leaves open.
     pub(super) undecided: u32,
     conventions: Conventions,
@@ -161,6 +169,7 @@ impl Journal {
             rounding: Vec::new(),
             plans: Vec::new(),
             wholes: Vec::new(),
+            exchanges: HashSet::new(),
             registers: 0,
             lost: HashMap::new(),
             decided: BTreeMap::new(),
@@ -169,6 +178,7 @@ impl Journal {
             pc: 0,
             words: [[0; LANES]; 4],
             wides: [[0; LANES]; 4],
+            deciding: 0,
             room: None,
             arch: Arch::new(),
             ties: BTreeSet::new(),
@@ -176,6 +186,7 @@ impl Journal {
             open_for_good: false,
             reversed: None,
             turned: [0; 2],
+            turns: [0; LANES],
             undecided: 0,
             conventions: Conventions::default(),
             departures: Vec::new(),
@@ -230,6 +241,7 @@ impl Journal {
         self.polynomials.extend(&study.polynomials);
         self.doubles.clone_from(&study.doubles);
         self.wholes.clone_from(&study.wholes);
+        self.exchanges.clone_from(&study.exchanges);
         self.plans.clone_from(&study.plans);
         if !self.departures.is_empty() {
             self.plans.iter_mut().for_each(|plan| *plan = plan.departing());

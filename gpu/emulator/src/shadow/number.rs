@@ -65,6 +65,15 @@ impl Shadow {
 }
 
 impl Shadow {
+    /// A number of 16 bits, of a format that nobody knows, that left an open lane with nothing beside it.
+    pub(super) const DOUBTED: Self = Self { x: 1.0, r: 0.0, c: 1.0, n: UNRECORDED };
+
+    /// A constant that left an open lane, as the number that its bits are in another format.
+    pub(super) fn read_as(self, own: Self) -> Self {
+        let doubted = self.is_plain() && self.c > 0.0 && f64::from(self.c) >= self.x.abs();
+        if doubted { own.uncertain() } else { own }
+    }
+
     /// A number that might have been another, or none.
     pub(crate) fn uncertain(self) -> Self {
         let c = up(f64::from(self.c) + self.x.abs() + f64::from(self.r));
@@ -226,6 +235,11 @@ impl Word {
 }
 
 impl Word {
+    /// Constants of another format, as the number that their bits are.
+    pub(super) fn read_as(self, own: Shadow) -> Shadow {
+        self.source().map_or(own, |shadow| shadow.read_as(own))
+    }
+
     /// The same with every number in it replaced.
     pub(crate) fn each(self, mut f: impl FnMut(Shadow) -> Shadow) -> Self {
         match self {
@@ -303,6 +317,18 @@ impl Wide {
             }
             _ => Self::Words(words),
         }
+    }
+}
+
+/// What is beside a word matters only where its bits do not say it.
+pub(super) fn relevant((word, _): &(Word, u32)) -> bool {
+    match word {
+        Word::None => false,
+        // Constants that left an open lane are uncertain as numbers, and are what they are as integers.
+        Word::Float(shadow) | Word::Narrow(shadow) => !shadow.is_plain(),
+        Word::Halves(halves) => halves.iter().flatten().any(|shadow| !shadow.is_plain()),
+        Word::Part(Part { of: Whole::Double(shadow), .. }) => !shadow.is_plain(),
+        Word::Refers(_) | Word::Count(_) | Word::Part(_) => true,
     }
 }
 

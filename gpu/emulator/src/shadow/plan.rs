@@ -2,8 +2,8 @@
 //! and, of an operation on f32, its row of the table.
 
 use super::super::ir::{
-    Approximation, Arithmetic, Compared, File, FloatBinary, FloatFlags, FloatToInteger, FloatUnary,
-    Kernel, Op, Place, Rounding, SINK, Slot, WordUnary,
+    Approximation, Arithmetic, Boolean, Compared, File, FloatBinary, FloatFlags, FloatToInteger,
+    FloatUnary, Kernel, Op, Place, Predicate, Rounding, SINK, Slot, WordUnary,
 };
 use super::table::accuracy::Accuracy;
 use super::table::{Function, Library};
@@ -30,16 +30,23 @@ pub(super) struct Plan {
     pub(super) sources: [Place; 4],
     pub(super) keep: Keep,
     pub(super) operation: Option<Operation>,
+    /// The predicate that a comparison is combined with, which its result may be written over.
+    pub(super) combine: Option<(Boolean, Predicate)>,
 }
 
 impl Plan {
-    const NOTHING: Self = Self { sources: [NONE; 4], keep: Keep::Never, operation: None };
+    const NOTHING: Self =
+        Self { sources: [NONE; 4], keep: Keep::Never, operation: None, combine: None };
 
     /// Of each instruction of a kernel.
     pub(super) fn all(kernel: &Kernel) -> Vec<Self> {
         let of = |op: &Op| match op {
             Op::Arithmetic(op) => {
-                Self { sources: sources(op), keep: keep(op), operation: Operation::of(op) }
+                let combine = match op {
+                    Arithmetic::Setp(setp) => setp.combine,
+                    _ => None,
+                };
+                Self { sources: sources(op), keep: keep(op), operation: Operation::of(op), combine }
             }
             Op::Memory(_) | Op::Synchronization(_) | Op::Control(_) => Self::NOTHING,
         };
@@ -147,7 +154,7 @@ pub(super) fn approximated(f: Approximation) -> Function {
 
 fn keep(op: &Arithmetic) -> Keep {
     match op {
-        // Moves, and decisions of integers, which are followed as they were taken.
+        // Moves, and what predicates decide, which is followed as it was taken.
         Arithmetic::WordUnary(WordUnary::Move, ..)
         | Arithmetic::SelectWord { .. }
         | Arithmetic::PredicateMove { .. }
@@ -173,7 +180,7 @@ fn keep(op: &Arithmetic) -> Keep {
             | Compared::Unsigned16
             | Compared::Signed16
             | Compared::Unsigned64
-            | Compared::Signed64 => Keep::Never,
+            | Compared::Signed64 => Keep::Beside,
         },
         Arithmetic::WordUnary(..)
         | Arithmetic::WordBinary(..)

@@ -4,15 +4,16 @@ mod convert;
 mod narrow;
 mod reversed;
 
-use super::super::ir::{Comparison, Double, File, Place, Rare, RareOp, Wave};
+use super::super::ir::{Comparison, Double, File, Permutation, Place, Rare, RareOp, Wave};
 use super::super::lanes::Bits;
-use super::super::rare::takes_first;
+use super::super::rare::{logic3, permute, takes_first};
 use super::super::registers::Registers;
 use super::bits::Integers;
 use super::journal::Journal;
 use super::magic::rounds_doubles;
-use super::number::{Shadow, Wide, Word};
+use super::number::{Shadow, Wide, Word, relevant};
 use super::registers::Beside;
+use super::signs::{SIGN, is_near_zero};
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::wides::{DOUBLE, halves};
@@ -154,10 +155,18 @@ impl Lane<'_> {
                     File::Word | File::Predicate => Left::Word(packed(a, b)),
                 }
             }
-            RareOp::Permute(_) => Left::Word(self.permuted()),
+            RareOp::Permute(mode) => Left::Word(self.permuted(mode)),
             // Whole numbers of other types, fields and products of bits.
             RareOp::Half(half) => Left::Word(self.half_integer(half.op)),
-            RareOp::Logic3(_) => Left::Word(self.integer(Integers::Other, 3)),
+            RareOp::Logic3(table) => {
+                let operands = [0, 1, 2].map(|k| self.sources[k].word());
+                let of = |k: usize, bits: u32| {
+                    let mut all = operands.map(|(_, bits)| bits);
+                    all[k] = bits;
+                    logic3(table, all[0], all[1], all[2])
+                };
+                Left::Word(self.by_bits(&operands, &of))
+            }
             RareOp::Insert64 => Left::Wide(self.inserted()),
             RareOp::Extract(extract) => {
                 // What lies above the mantissa is sign and exponent.
@@ -204,6 +213,15 @@ impl Lane<'_> {
         self.journal.integer(op, &operands, halves(self.result)[0])
     }
 
+    /// One of which each bit of the result is one of the operands'. `of`: the result if an operand had other bits.
+    fn by_bits(&mut self, operands: &[(Word, u32)], of: &dyn Fn(usize, u32) -> u32) -> Word {
+        let result = halves(self.result)[0];
+        if !operands.iter().any(relevant) {
+            return Word::None;
+        }
+        self.journal.by_bits(self.beside, self.lane, (operands, result), of)
+    }
+
     /// A result whose bits no rule follows.
     fn scrambled(&mut self) -> Left {
         if self.sources.iter().all(|source| source.is_none()) {
@@ -238,37 +256,51 @@ impl Lane<'_> {
         }
     }
 
-    /// The sign of the first, the magnitude of the second.
+    /// The sign of the first, the magnitude of the second. Near 0 the sign may be another, and that of the second has
+    /// no part in it.
     fn copy_sign(&mut self, double: bool) -> Left {
-        if double {
-            let (wide, bits) = self.sources[1].wide();
-            let same = bits == self.result;
-            return Left::Wide(match wide {
-                wide if same => wide,
-                Wide::None => Wide::None,
-                wide => {
-                    let shadow = self.journal.double(wide, bits);
-                    Wide::Double(self.journal.scaled(&shadow, -1.0))
-                }
-            });
-        }
-        let (word, bits) = self.sources[1].word();
-        Left::Word(match word {
-            word if u64::from(bits) == self.result => word,
-            Word::None => Word::None,
-            word => {
-                let shadow = self.journal.float(word, bits);
-                Word::Float(self.journal.scaled(&shadow, -1.0))
+        let of = |k: usize, one: &mut Self| match double {
+            true => {
+                let (wide, bits) = one.sources[k].wide();
+                (one.journal.double(wide, bits), bits & 1 << 63 != 0)
             }
-        })
+            false => (one.float(k), one.sources[k].word().1 & SIGN != 0),
+        };
+        let mut negative = of(0, self).1;
+        if !self.sources[0].is_none() {
+            let (sign, _) = of(0, self);
+            let turned = self.journal.take_sign(self.beside, self.lane, (&sign, SIGN));
+            negative ^= turned;
+        }
+        if self.sources[1].is_none() {
+            return Left::Word(Word::None);
+        }
+        let (mut shadow, was_negative) = of(1, self);
+        if is_near_zero(&shadow) {
+            let size = shadow.x.abs();
+            let kind = (Function::Absolute, Accuracy::EXACT);
+            shadow = self.journal.scalar(kind, &[shadow], false, size).unwrap_or(shadow);
+            if negative {
+                shadow = self.journal.scaled(&shadow, -1.0);
+            }
+        } else if negative != was_negative {
+            shadow = self.journal.scaled(&shadow, -1.0);
+        }
+        if double { Left::Wide(Wide::Double(shadow)) } else { Left::Word(Word::Float(shadow)) }
     }
 
     /// prmt: halves of 16 bits may be numbers; else the bits say what became of the words.
-    fn permuted(&mut self) -> Word {
+    fn permuted(&mut self, mode: Permutation) -> Word {
         let (_, selector) = self.sources[2].word();
         let [a, b] = [0, 1].map(|k| self.sources[k].bits_of_word().halves());
         let (Some(a), Some(b)) = (a, b) else {
-            return self.integer(Integers::Other, 2);
+            let operands = [0, 1].map(|k| self.sources[k].word());
+            let of = |k: usize, bits: u32| {
+                let mut all = operands.map(|(_, bits)| bits);
+                all[k] = bits;
+                permute(mode, all[0], all[1], selector)
+            };
+            return self.by_bits(&operands, &of);
         };
         let all = [a[0], a[1], b[0], b[1]];
         let half = |nibbles: u32| match nibbles & 0xff {

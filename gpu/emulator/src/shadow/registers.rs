@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::ir::{File, Place, SINK, Slot};
 use super::super::lanes::{Bits, LANES};
-use super::number::{Shadow, UNRECORDED, Wide, Word};
+use super::number::{Shadow, UNRECORDED, Wide, Word, relevant};
 
 /// The numbers of all lanes.
 #[derive(Clone, Copy, Debug)]
@@ -216,6 +216,12 @@ impl Beside {
         self.entry(slot).map_or(0, |entry| entry.floats | entry.others)
     }
 
+    /// The same without those that hold a literal of the kernel.
+    #[inline(always)]
+    pub(super) fn changed(&self, slot: Slot) -> u32 {
+        self.entry(slot).map_or(0, |entry| (entry.floats | entry.others) & !entry.literals)
+    }
+
     /// Whether all lanes of a slot hold a float.
     #[inline(always)]
     pub(super) fn is_float(&self, slot: Slot) -> bool {
@@ -338,9 +344,25 @@ impl Beside {
         self.open >> lane & 1 == 1
     }
 
-    /// The same of 64 bits.
-    pub(crate) fn leaving_wide(&self, lane: usize, wide: Wide) -> Wide {
-        if self.is_open(lane) { wide.each(Shadow::uncertain) } else { wide }
+    /// The same of 64 bits, which may be an f64 with nothing beside it.
+    pub(crate) fn leaving_wide(&self, lane: usize, wide: Wide, bits: u64) -> Wide {
+        if !self.is_open(lane) {
+            return wide;
+        }
+        let own = Shadow::exact(f64::from_bits(bits)).uncertain();
+        if wide == Wide::None && own.is_plain() {
+            return Wide::Double(own);
+        }
+        wide.each(Shadow::uncertain)
+    }
+
+    /// The same of the lower half of a word, which may be a number of 16 bits with nothing beside it.
+    pub(crate) fn leaving_half(&self, lane: usize, word: Word, bits: u32) -> Word {
+        match word {
+            word if relevant(&(word, bits)) => self.leaving(lane, word),
+            _ if self.is_open(lane) && bits & 0x7fff != 0 => Word::Narrow(Shadow::DOUBTED),
+            _ => Word::None,
+        }
     }
 
     /// Whether words of a number of 64 bits are in a lane of a register.

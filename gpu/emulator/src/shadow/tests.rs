@@ -8,6 +8,7 @@ mod elements;
 mod extremes;
 mod functions;
 mod gradients;
+mod integers;
 mod kinks;
 mod openness;
 mod parts;

@@ -4,7 +4,7 @@ use super::super::ir::{B64Unary, IntegerBinary};
 use super::bits::{Integers, changed_units};
 use super::floats::{Number, number};
 use super::journal::{Journal, Loss};
-use super::number::{Count, Known, Part, Shadow, Source, UNIT, Whole, Wide, Word, up};
+use super::number::{Count, Known, Part, Shadow, Source, UNIT, Whole, Wide, Word, relevant, up};
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::tape::Flags;
@@ -35,10 +35,16 @@ pub(super) fn halves(bits: u64) -> [u32; 2] {
 impl Journal {
     /// An operation on integers of 64 bits.
     pub(super) fn wide_integer(&mut self, op: Integers, operands: &[Operand], result: u64) -> Wide {
+        let plain = |(wide, bits): &Operand| match wide {
+            // As integers constants are what they are.
+            Wide::Double(shadow) if shadow.is_plain() => (Wide::None, *bits),
+            wide => (*wide, *bits),
+        };
+        let operands: Vec<Operand> = operands.iter().map(plain).collect();
         if operands.iter().all(|(wide, _)| *wide == Wide::None) {
             return Wide::None;
         }
-        if let (Integers::Extreme, &[a, b]) = (op, operands) {
+        if let (Integers::Extreme, &[a, b]) = (op, &*operands) {
             return self.extreme_wide([a, b], result);
         }
         let counts: Option<Vec<Count>> = operands.iter().map(as_count).collect();
@@ -153,6 +159,10 @@ impl Journal {
             }
             Wide::None => Shadow::exact(value),
             Wide::Double(shadow) => shadow,
+            Wide::Words([low, high]) if [low, high].iter().all(|word| !relevant(&(*word, 0))) => {
+                let [low, high] = [low, high].map(|word| word.read_as(Shadow::exact(value)));
+                if low.c > high.c { low } else { high }
+            }
             Wide::Refers(source) => match power_of_two(source.bits, bits) {
                 Some(1.0) => source.shadow,
                 Some(factor) => self.scaled(&source.shadow, factor),

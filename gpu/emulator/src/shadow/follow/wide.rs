@@ -5,7 +5,7 @@ use super::super::super::lanes::Bits;
 use super::super::super::registers::Registers;
 use super::super::bits::Integers;
 use super::super::journal::{Journal, Loss};
-use super::super::number::{Count, Known, Part, Shadow, Whole, Wide, Word};
+use super::super::number::{Count, Known, Part, Shadow, Whole, Wide, Word, relevant};
 use super::super::rare::narrowed;
 use super::super::registers::Beside;
 use super::super::wides::{halves, unary};
@@ -190,8 +190,9 @@ impl Journal {
                 let cell =
                     |part: Part| matches!(part.of, Whole::Count(Count { summed: false, .. }));
                 let harmless = |word: Word| match word {
+                    word if !relevant(&(word, 0)) => true,
                     Word::None | Word::Count(Count { summed: false, .. }) => true,
-                    Word::Float(shadow) => shadow.is_plain(),
+                    Word::Float(_) => false,
                     Word::Part(part) => cell(part),
                     Word::Narrow(_) | Word::Halves(_) | Word::Refers(_) | Word::Count(_) => false,
                 };
@@ -200,6 +201,7 @@ impl Journal {
                 }
                 Some(self.begin_anew(whole, &[low.source(), high.source()], Loss::Bits))
             }
+            Wide::Double(shadow) if shadow.is_plain() => None,
             Wide::Double(_) | Wide::Refers(_) => {
                 Some(self.begin_anew(whole, &[wide.source()], Loss::Bits))
             }

@@ -42,6 +42,16 @@ impl Journal {
                     }
                 }
             }
+            RareOp::CopySign { double: true } => {
+                for lane in Bits(lanes) {
+                    let poisoned = r.b64.poison(slot) >> lane & 1 == 1;
+                    let value = r.b64.get(slot)[lane] ^ 1 << 63;
+                    r.b64.set_lane(slot, lane, value, poisoned);
+                }
+            }
+            RareOp::CopySign { double: false } | RareOp::Logic3(_) | RareOp::Permute(_) => {
+                self.turn_signs(r, slot, lanes);
+            }
             // They compare nothing.
             RareOp::Convert(_)
             | RareOp::Double(_)
@@ -49,7 +59,6 @@ impl Journal {
             | RareOp::Narrow(_)
             | RareOp::ConvertPair { .. }
             | RareOp::MulWideHalf { .. }
-            | RareOp::Permute(_)
             | RareOp::Extract(_)
             | RareOp::Insert64
             | RareOp::Find64 { .. }
@@ -57,10 +66,8 @@ impl Journal {
             | RareOp::MaskBits { .. }
             | RareOp::Widen { .. }
             | RareOp::FindNth
-            | RareOp::CopySign { .. }
             | RareOp::DotBytes { .. }
             | RareOp::DotHalves { .. }
-            | RareOp::Logic3(_)
             | RareOp::MadHigh { .. }
             | RareOp::Mul24 { .. }
             | RareOp::Sad { .. }

@@ -143,3 +143,46 @@ fn a_number_and_a_constant_that_are_equal_are_undecided() {
         assert!(slopes[1].uncertainty + slopes[2].uncertainty < 1e-12, "{body}: {slopes:?}");
     }
 }
+
+/// Of floats that were rounded to units the one that is taken has the derivative, and of equal ones either.
+#[test]
+fn the_greater_of_rounded_floats_is_the_one_that_is_taken() {
+    // Of its own number and the first thread's, in units.
+    let body = "ld.global.f32 %f8, [%d3];\nmul.f32 %f3, %f1, 0f49800000;\nmul.f32 %f4, %f8, 0f49800000;\n\
+                cvt.rni.f32.f32 %f5, %f3;\ncvt.rni.f32.f32 %f6, %f4;\nmax.f32 %f7, ORDER;\n\
+                cvt.rni.s32.f32 %r2, %f7;\nmul.wide.u32 %d7, %r1, 4;\nadd.s64 %d8, %d4, %d7;\n\
+                red.global.add.u32 [%d8], %r2;\nexit;";
+    let back = "ld.global.u32 %r2, [%d1];\ncvt.rn.f32.s32 %f3, %r2;\nmul.f32 %f2, %f3, 0f35800000;";
+    let mut x = [1.0_f32; 32];
+    (x[0], x[3], x[4]) = (1.5, 2.5, 1.5);
+    for order in ["%f5, %f6", "%f6, %f5"] {
+        let body = body.replace("ORDER", order);
+        for (thread, own, first) in [(2, 0.0, 1.0), (3, 1.0, 0.0)] {
+            let slopes = slopes_of(&body, back, &x, thread);
+            assert!((slopes[0].value - first).abs() < 1e-9, "{order}: {:?} of {thread}", slopes[0]);
+            assert!((slopes[thread].value - own).abs() < 1e-9, "{order}: {:?}", slopes[thread]);
+            assert!(slopes[0].uncertainty < 1e-9, "{order}: {:?} of {thread}", slopes[0]);
+        }
+        let tied = slopes_of(&body, back, &x, 4);
+        for slope in [tied[0], tied[4]] {
+            for right in [0.0, 1.0] {
+                assert!((slope.value - right).abs() <= slope.uncertainty, "{order}: {slope:?}");
+            }
+        }
+    }
+}
+
+/// The slopes of one thread's result after another launch.
+fn slopes_of(body: &str, back: &str, x: &[f32], thread: usize) -> Vec<Derivative> {
+    let schedule = Schedule::lockstep();
+    let mut outcome = execute_into(&elementwise(body), (x, &[0.0; 64]), &schedule);
+    let back = Module::parse(&elementwise(back)).expect("the test's kernel");
+    let result = outcome.memory.upload(&[0; 128]);
+    launch(&back, &mut outcome.memory, [outcome.output, result], &schedule);
+    let mut seed = [0.0; 32];
+    seed[thread] = 1.0;
+    let gradient =
+        outcome.memory.gradient(&[Seed { output: result, gradient: &seed }]).expect("a tape");
+    assert_eq!(outcome.memory.losses(), [], "{body}");
+    gradient.of(outcome.input).expect("an input")
+}

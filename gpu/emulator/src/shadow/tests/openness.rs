@@ -122,6 +122,29 @@ fn a_constant_that_leaves_an_open_lane_is_uncertain() {
     let double_back = "ld.global.f64 %g1, [%d10];\ncvt.rn.f32.f64 %f2, %g1;";
     let all = [
         (load, "st.global.f32 [%d10], %f8;", back),
+        (half, "st.global.b16 [%d10], %h1;", half_back),
+        (
+            half,
+            "mov.u32 %r5, shared;\nst.shared.b16 [%r5], %h1;\nld.shared.b16 %h2, [%r5];\nst.global.b16 [%d10], %h2;",
+            half_back,
+        ),
+        ("mov.b16 %h1, 16384;", "st.global.b16 [%d10], %h1;", half_back),
+        (
+            "mov.b16 %h1, 16384;",
+            "st.global.b16 [%d10], %h1;",
+            "ld.global.b16 %h1, [%d10];\ncvt.f32.bf16 %f2, %h1;",
+        ),
+        ("mov.b32 %r4, 1073758208;", "red.global.add.noftz.f16x2 [%d10], %r4;", half_back),
+        (half, "mov.b32 %r4, {%h1, %h1};\nred.global.add.noftz.f16x2 [%d10], %r4;", half_back),
+        (half, "mov.b32 %r4, {%h1, %h1};\nst.global.b32 [%d10], %r4;", half_back),
+        (double, "st.global.f64 [%d10], %g1;", double_back),
+        (double, "mov.b64 %d5, %g1;\natom.global.exch.b64 %d6, [%d10], %d5;", double_back),
+        (double, "mov.b64 %d5, %g1;\natom.global.cas.b64 %d6, [%d10], 0, %d5;", double_back),
+        (
+            "",
+            "mov.b64 %d5, 0d4000000000000000;\natom.global.exch.b64 %d6, [%d10], %d5;",
+            double_back,
+        ),
         (load, "red.global.add.f32 [%d10], %f8;", back),
         (load, "atom.global.add.f32 %f9, [%d10], %f8;", back),
         (load, "atom.global.exch.b32 %f9, [%d10], %f8;", back),
@@ -143,9 +166,12 @@ fn integers_that_leave_an_open_lane_lose_nothing() {
     let body = "atom.global.exch.b32 %r2, [%d10], -1;\natom.global.cas.b32 %r3, [%d10], -1, 7;\n\
                 atom.global.add.u32 %r4, [%d10], %r1;\nld.global.u32 %r5, [%d10];\nshl.b32 %r5, %r5, 3;\n\
                 or.b32 %r5, %r5, 1;\nst.global.u32 [%d10], %r5;\nshfl.sync.idx.b32 %r6, %r5, 3, 31, -1;\n\
-                st.global.u32 [%d10+4], %r6;";
+                st.global.u32 [%d10+4], %r6;\nst.global.u16 [%d4+252], %r5;\nld.global.u64 %d7, [%d10];\n\
+                st.global.u64 [%d4+240], %d7;";
     let back = "ld.global.u32 %r5, [%d10];\nld.global.u32 %r6, [%d10+4];\nld.global.u64 %d5, [%d10];\n\
                 shr.u64 %d6, %d5, 32;\ncvt.u32.u64 %r7, %d6;\nsub.u32 %r8, %r5, %r7;\nadd.u32 %r8, %r8, 5;\n\
+                ld.global.u64 %d7, [%d3+240];\nsetp.lt.u64 %p1, %d7, 9;\n@%p1 add.u32 %r8, %r8, 100;\n\
+                ld.global.u16 %r9, [%d3+252];\nsetp.lt.u32 %p1, %r9, 1;\n@%p1 add.u32 %r8, %r8, 100;\n\
                 cvt.rn.f32.u32 %f2, %r8;";
     let (value, _) = left("", body, back, 1.1_f32.to_bits() + 1);
     assert_eq!((value.value, value.uncertainty), (5.0, 0.0), "of lane 3");

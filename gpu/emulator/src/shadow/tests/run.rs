@@ -2,7 +2,7 @@
 
 use crate::{
     ApproximationMode, Argument, Buffer, Derivative, DeviceMemory, Exact, Launch, Module,
-    Observers, Policy, Schedule, Seed, Shadowing, run,
+    Observers, Policy, Reversed, Schedule, Seed, Shadowing, Which, run,
 };
 
 /// Threads of a launch.
@@ -47,6 +47,18 @@ pub(super) fn bytes(values: &[f32]) -> Vec<u8> {
 pub(super) fn execute(text: &str, x: &[f32], schedule: &Schedule) -> Outcome {
     let zeros = vec![0.0; x.len().max(THREADS as usize)];
     execute_into(text, (x, &zeros), schedule)
+}
+
+/// The same in lockstep with all ties decided the other way.
+pub(super) fn reversed_ties(body: &str, x: &[f32]) -> Outcome {
+    let module = Module::parse(&elementwise(body)).expect("the test's kernel");
+    let mut memory = DeviceMemory::new();
+    let [input, output] = [memory.upload(&bytes(x)), memory.upload(&[0; 128])];
+    memory.follow(Some(1 << 26));
+    memory.differentiate(input).expect("there is a tape");
+    memory.reverse(Reversed::Ties(Which::All)).expect("there is a tape");
+    launch(&module, &mut memory, [input, output], &Schedule::lockstep());
+    Outcome { memory, input, output }
 }
 
 /// `zeros`: what the output holds at first.
