@@ -135,7 +135,8 @@ fn numbers_of_units_are_compared() {
     let units = "mul.f32 %f3, %f1, 0f49800000;\ncvt.rni.s32.f32 %r2, %f3;\nsetp.lt.s32 %p1, %r2, LIMIT;\n\
                  selp.f32 %f2, %f1, 0f00000000, %p1;";
     let limit = |limit: i32| units.replace("LIMIT", &limit.to_string());
-    let rounded = (1.1_f32 * 1_048_576.0).round_ties_even() as i32;
+    // 1.1 times 2^20, to nearest.
+    let rounded = 1_153_434;
     assert_eq!(open(&run(&limit(rounded), 1.1)), 32, "a unit away");
     assert_eq!(open(&run(&limit(rounded + 100), 1.1)), 0, "far away");
 }
