@@ -98,3 +98,49 @@ fn a_number_that_stands_for_a_gap_has_no_known_derivative() {
     let wrong = judged("1.01 *");
     assert_eq!(wrong.code, Some(1), "{wrong:?}");
 }
+
+/// The same kink by the bits of the number, and by a comparison that is combined with another predicate.
+#[test]
+fn a_tie_of_bits_and_a_combined_one_may_be_decided_either_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let times = "mul.f32 %f3, %f1, 0f40400000;\n";
+    let chosen = "selp.f32 %f2, %f3, 0f00000000, %p1;";
+    let all = [
+        format!("{times}mov.b32 %r1, %f1;\nsetp.gt.s32 %p1, %r1, 0;\n{chosen}"),
+        format!(
+            "{times}mov.b32 %r1, %f1;\nshr.u32 %r2, %r1, 31;\nsetp.ne.u32 %p1, %r2, 0;\n{chosen}"
+        ),
+        format!(
+            "{times}setp.eq.f32 %p0, %f3, %f3;\nsetp.gt.and.f32 %p1, %f1, 0f00000000, %p0;\n{chosen}"
+        ),
+    ];
+    for branch in all {
+        for right in [3.0, 1.0, 0.5] {
+            let said = at_zero(folder.path(), ("gt", &branch), right);
+            assert_eq!(said.code, Some(2), "{branch} times {right}: {said:?}");
+        }
+        let said = at_zero(folder.path(), ("gt", &branch), 3.001);
+        assert_eq!(said.code, Some(1), "{branch}: {said:?}");
+    }
+}
+
+/// A kernel whose module counts its launches runs twice: the second time, a tie is reversed with the count as it was.
+#[test]
+fn a_tie_of_the_second_run_is_reversed_with_its_variables() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let counts = "mul.f32 %f3, %f1, 0f40400000;\nselp.f32 %f2, %f3, 0f00000000, %p1;\n\
+                  atom.global.add.u32 %r1, [count], 1;\ncvt.rn.f32.u32 %f4, %r1;\nadd.f32 %f2, %f2, %f4;";
+    let file = Path::new("copy.ptx");
+    let of = |factor: f32| {
+        // Written once to have its files, then with the variable.
+        at_zero(folder.path(), ("gt", "mov.f32 %f2, %f1;"), factor);
+        let ptx = folder.path().join(file);
+        let variable = ".address_size 64\n.global .align 4 .u32 count = 0;\n";
+        change(&ptx, &ptx, &[[".address_size 64\n", variable], ["mov.f32 %f2, %f1;", counts]]);
+        say(folder.path(), &["gradcheck", "--manifest", "copy.toml", "--cases", "3"])
+    };
+    let right = of(3.0);
+    assert_eq!(right.code, Some(2), "{right:?}");
+    let wrong = of(3.001);
+    assert_eq!(wrong.code, Some(1), "{wrong:?}");
+}

@@ -135,16 +135,16 @@ pub fn check(
 ) -> Result<Checked, ProgramError> {
     program.check_conventions(manifest)?;
     let pair = (manifest, program, case);
-    let (first, next) = match checked(pair, DeviceMemory::new(), schedule) {
-        Ok((checked, arrays)) if !checked.is_wrong() => {
-            let changed = arrays.memory.has_changed_variables();
-            (checked, changed.then(|| arrays.memory.of_next_run()))
-        }
+    let (first, arrays) = match checked(pair, &DeviceMemory::new, schedule) {
+        Ok((checked, arrays)) if !checked.is_wrong() => (checked, arrays),
         other => return told(other.map(|(checked, _)| checked)),
     };
+    if !arrays.memory.has_changed_variables() {
+        return Ok(first);
+    }
     // A counter that is not reset shows when the kernels run once more.
-    let Some(memory) = next else { return Ok(first) };
-    let second = told(checked(pair, memory, schedule).map(|(checked, _)| checked))?;
+    let again = || arrays.memory.of_next_run();
+    let second = told(checked(pair, &again, schedule).map(|(checked, _)| checked))?;
     Ok(if second.is_wrong() { Checked { again: true, ..second } } else { first })
 }
 
@@ -161,13 +161,14 @@ pub(super) fn told(checked: Result<Checked, Stopped>) -> Result<Checked, Program
 /// A returned gradient by its number: what it is of, its name, its floats, and what they must be.
 type Each<'a> = (usize, (((&'a str, &'a str), &'a Vec<f32>), &'a Vec<(f64, f64)>));
 
+/// `start`: the memory on which each run begins, with the variables of modules as they are there.
 fn checked(
     (manifest, program, case): Pair<'_>,
-    memory: DeviceMemory,
+    start: &dyn Fn() -> DeviceMemory,
     schedule: &Schedule,
 ) -> Result<(Checked, Arrays), Stopped> {
     let pair = (manifest, program, case);
-    let (mut arrays, gradient) = swept(pair, memory, schedule, None)?;
+    let (mut arrays, gradient) = swept(pair, start(), schedule, None)?;
     let mut outputs_are_finite = true;
     for (of, _) in manifest.given() {
         // A kernel that adds to what nobody wrote has right derivatives and no output.
@@ -202,7 +203,7 @@ fn checked(
     let floats: Vec<_> =
         manifest.returned().map(floats).collect::<Result<_, _>>().map_err(Stopped::Fault)?;
     let taken = expected(pair, &arrays, &gradient);
-    let changed = LazyCell::new(|| changed_by_open(pair, schedule, (&arrays, &taken)));
+    let changed = LazyCell::new(|| changed_by_open(pair, (start, schedule), (&arrays, &taken)));
     let judge = |expected: &Expected| {
         let each = manifest.returned().zip(&floats).zip(expected).enumerate();
         let judged = |(at, (((of, name), floats), expected)): Each<'_>| {
@@ -220,7 +221,7 @@ fn checked(
     };
     let mut all = judge(&taken);
     if all.iter().any(|judged| !judged.wrong.is_empty())
-        && let Some(either) = either_way(pair, schedule, (&arrays, &taken))
+        && let Some(either) = either_way(pair, (start, schedule), (&arrays, &taken))
     {
         all.iter_mut().zip(judge(&either)).for_each(|(judged, either)| judged.accept(&either));
     }

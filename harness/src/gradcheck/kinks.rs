@@ -17,6 +17,9 @@ const ALONE: usize = 8;
 /// Of each returned gradient the derivatives and how far they are uncertain.
 pub(super) type Expected = Vec<Vec<(f64, f64)>>;
 
+/// How the kernels run: the memory that they begin on, as they did before, and in which order.
+type Run<'r> = (&'r dyn Fn() -> DeviceMemory, &'r Schedule);
+
 /// What the sweep expects of each returned gradient.
 pub(super) fn expected(
     (manifest, _, _): Pair<'_>,
@@ -32,14 +35,13 @@ pub(super) fn expected(
 /// them leaves no other spelling of the function.
 pub(super) fn either_way(
     pair: Pair<'_>,
-    schedule: &Schedule,
+    (start, schedule): Run<'_>,
     (arrays, taken): (&Arrays, &Expected),
 ) -> Option<Expected> {
     let ties: Vec<Site> = arrays.memory.ties().collect();
     let mut either: Option<Expected> = None;
     for reversed in together_and_alone(&ties).map(Reversed::Ties) {
-        let Ok((other, gradient)) = swept(pair, DeviceMemory::new(), schedule, Some(reversed))
-        else {
+        let Ok((other, gradient)) = swept(pair, start(), schedule, Some(reversed)) else {
             continue;
         };
         if let Some(gaps) = same_outputs(pair, arrays, &other) {
@@ -63,15 +65,14 @@ pub(super) fn together_and_alone(sites: &[Site]) -> impl Iterator<Item = Which> 
 /// An element that is off and stays as it is has no such comparison to excuse it.
 pub(super) fn changed_by_open(
     pair: Pair<'_>,
-    schedule: &Schedule,
+    (start, schedule): Run<'_>,
     (arrays, taken): (&Arrays, &Expected),
 ) -> Option<Vec<Vec<bool>>> {
     let (manifest, program, case) = pair;
     let found = |arrays: &Arrays, name: &str| arrays.memory.exact(arrays.buffers[name]);
     let mut changed: Vec<Vec<bool>> = taken.iter().map(|all| vec![false; all.len()]).collect();
     for reversed in together_and_alone(&arrays.memory.open_comparisons()?).map(Reversed::Open) {
-        let (mut other, gradient) =
-            swept(pair, DeviceMemory::new(), schedule, Some(reversed)).ok()?;
+        let (mut other, gradient) = swept(pair, start(), schedule, Some(reversed)).ok()?;
         let run = (Shadowing::Values, schedule);
         other.launch((program, case), &manifest.backward, run).ok()?;
         let expected = expected(pair, &other, &gradient);
