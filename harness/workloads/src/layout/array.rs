@@ -1,17 +1,21 @@
 //! How arrays lie in a foreign kernel's buffers: columns of one or several tensors, row by row or plane
 //! by plane, and what a project's numbers mean where they are not gsplat's.
 
+mod memory;
+
 use std::borrow::Cow;
 
 use splatcheck_gpu::stage::Port;
 use splatcheck_gpu::{Dtype, EngineError, Tensors};
+
+pub use memory::Whole;
 
 use super::axes::Axes;
 use super::kind::KernelKind;
 use super::symbols::Symbols;
 use super::tensor::words::{folded, words};
 use super::tensor::{Rows, Tensor, Use, Width};
-use crate::floats::{self, Stored};
+use crate::floats::Stored;
 use splatcheck_judge::verdict::{index, place};
 
 /// In which order the numbers of a buffer lie.
@@ -86,18 +90,6 @@ impl Field {
             Self::Whole(_) | Self::Pad => 0,
         }
     }
-}
-
-/// How whole numbers lie in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Whole {
-    /// With 32 bits.
-    #[default]
-    Word,
-    /// With 64 bits.
-    Wide,
-    /// In a byte: truths, as a `bool` has them.
-    Byte,
 }
 
 /// What a project's numbers mean where they are not gsplat's.
@@ -269,56 +261,6 @@ impl Array {
     #[must_use]
     pub fn words(&self, symbols: &Symbols) -> usize {
         self.rows().count(symbols).saturating_mul(self.width(symbols))
-    }
-
-    /// Bytes of a number in memory.
-    #[must_use]
-    pub fn bytes_of_number(&self) -> usize {
-        match self.meaning.whole {
-            Whole::Word => self.meaning.stored.bytes(),
-            Whole::Wide => 8,
-            Whole::Byte => 1,
-        }
-    }
-
-    /// Bytes of a row in memory.
-    #[must_use]
-    pub fn bytes_of_row(&self, symbols: &Symbols) -> usize {
-        self.width(symbols) * self.bytes_of_number()
-    }
-
-    /// Its words as they lie in memory.
-    #[must_use]
-    pub fn to_bytes(&self, words: &[u32]) -> Vec<u8> {
-        match (self.meaning.whole, self.meaning.stored.half()) {
-            (Whole::Wide, _) => {
-                let wide = words.iter().map(|word| i64::from(word.cast_signed()));
-                wide.flat_map(i64::to_le_bytes).collect()
-            }
-            (Whole::Byte, _) => words.iter().map(|&word| u8::from(word != 0)).collect(),
-            (Whole::Word, None) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
-            (Whole::Word, Some(_)) => {
-                let all: Vec<f32> = words.iter().map(|&word| f32::from_bits(word)).collect();
-                floats::bytes_of(self.meaning.stored.float, &all)
-            }
-        }
-    }
-
-    /// The words of an output from memory. A whole number of 64 bits that does not fit is the least of 32 bits: no
-    /// index and no count.
-    #[must_use]
-    pub fn of_bytes(&self, bytes: &[u8]) -> Vec<u32> {
-        let narrow = |wide: i64| i32::try_from(wide).unwrap_or(i32::MIN).cast_unsigned();
-        match self.meaning.stored.half() {
-            None if self.meaning.whole == Whole::Wide => {
-                bytes.as_chunks().0.iter().map(|eight| narrow(i64::from_le_bytes(*eight))).collect()
-            }
-            None => bytes.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect(),
-            Some(_) => {
-                let all = floats::numbers_of(self.meaning.stored.float, bytes);
-                all.into_iter().map(f32::to_bits).collect()
-            }
-        }
     }
 
     /// The numbers of one of its tensors, row after row.
