@@ -29,7 +29,7 @@ pub(super) fn exchanges(kernel: &Kernel) -> HashSet<u32> {
             let Op::Arithmetic(op) = &instruction.op else { continue };
             let (from, to) = copy(op);
             if from.is_some_and(|from| given.contains(&from)) {
-                given.extend(to.into_iter().flatten());
+                given.extend(to);
             }
         }
     }
@@ -58,15 +58,18 @@ fn results(atomic: &Atomic) -> impl Iterator<Item = Place> {
 }
 
 /// What an instruction copies, and where to.
-fn copy(op: &Arithmetic) -> (Option<Place>, [Option<Place>; 2]) {
-    let word = |slot| Some(Place { file: File::Word, slot });
-    let wide = |slot| Some(Place { file: File::B64, slot });
+fn copy(op: &Arithmetic) -> (Option<Place>, Vec<Place>) {
+    let word = |slot| Place { file: File::Word, slot };
+    let wide = |slot| Place { file: File::B64, slot };
     match *op {
         Arithmetic::WordUnary(WordUnary::Move, d, a)
-        | Arithmetic::FloatUnary(FloatUnary::Move, _, d, a) => (word(a), [word(d), None]),
-        Arithmetic::B64Unary(B64Unary::Move, d, a) => (wide(a), [wide(d), None]),
-        Arithmetic::Unpack { low, high, a } => (wide(a), [word(low), word(high)]),
-        Arithmetic::Split16 { low, high, a } => (word(a), [word(low), word(high)]),
-        _ => (None, [None; 2]),
+        | Arithmetic::FloatUnary(FloatUnary::Move, _, d, a) => (Some(word(a)), vec![word(d)]),
+        Arithmetic::B64Unary(B64Unary::Move, d, a) => (Some(wide(a)), vec![wide(d)]),
+        Arithmetic::Unpack { low, high, a } => (Some(wide(a)), vec![word(low), word(high)]),
+        Arithmetic::Split16 { parts, a } => {
+            let written = parts.into_iter().filter(|&part| part != SINK);
+            (Some(a), written.map(word).collect())
+        }
+        _ => (None, Vec::new()),
     }
 }
