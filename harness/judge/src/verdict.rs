@@ -361,6 +361,13 @@ impl Tally {
         Some(format!("{why}: {}", names.join(", ")))
     }
 
+    /// The outputs that were compared and are not judged, though something adds to them, each with why.
+    #[must_use]
+    pub fn not_judged(&self) -> Vec<(&str, String)> {
+        let all = self.sight.iter();
+        all.filter_map(|(output, sight)| Some((&**output, sight.not_judged("")?))).collect()
+    }
+
     /// Adds another's counts.
     pub fn merge(&mut self, other: &Self) {
         self.agree += other.agree;

@@ -50,8 +50,8 @@ pub(crate) fn arithmetic(name: &str) -> PyResult<Arithmetic> {
     })
 }
 
-/// An output as Python is told of it: name, type as numpy names it, shape, whether it must be there.
-type Port = (String, &'static str, Vec<usize>, bool);
+/// An output as Python is told of it: name, type as numpy names it, shape, whether it may be left out.
+type Port = (String, &'static str, Vec<usize>, &'static str);
 
 /// Numbers of an output as bytes of f64: name, shape, values, bounds.
 type Numbers<'py> = (&'static str, Vec<usize>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
@@ -117,10 +117,21 @@ impl NativeCase {
                 Dtype::F32 => "float32",
                 Dtype::I32 | Dtype::U32 => "int32",
             };
-            (name, dtype, shape, need == Need::Always)
+            let need = match need {
+                Need::Always => "always",
+                Need::Optional => "optional",
+                Need::Welcome => "welcome",
+                Need::Never => "never",
+            };
+            (name, dtype, shape, need)
         };
         let job = detached(py, || self.job())?;
         Ok(self.contract.written(&job.sizes).into_iter().map(one).collect())
+    }
+
+    /// What of the preset is compared with nothing, each with why.
+    fn not_compared(&self) -> Vec<String> {
+        self.contract.not_compared()
     }
 
     /// Why the case is not for the kernel, in words that follow "cases"; none where it is.
@@ -301,6 +312,12 @@ impl Judged {
     fn gap(&self) -> Option<String> {
         self.tally.gap()
     }
+
+    /// The outputs that are not judged, each with why.
+    #[getter]
+    fn not_judged(&self) -> Vec<String> {
+        not_judged(&self.tally)
+    }
 }
 
 /// What the outputs of several cases came to together.
@@ -323,6 +340,17 @@ impl Total {
     fn gap(&self) -> Option<String> {
         self.0.gap()
     }
+
+    /// The outputs that no case judges, each with why.
+    #[getter]
+    fn not_judged(&self) -> Vec<String> {
+        not_judged(&self.0)
+    }
+}
+
+/// The outputs that were compared and are not judged, each a sentence.
+fn not_judged(tally: &Tally) -> Vec<String> {
+    tally.not_judged().into_iter().map(|(output, why)| format!("{output}: {why}")).collect()
 }
 
 /// The element furthest outside its bound.

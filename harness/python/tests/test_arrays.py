@@ -147,6 +147,16 @@ def test_what_is_not_finite_is_outside_every_bound(wrong):
         judge(v_colors=colors)
 
 
+def test_masked_elements_are_refused_and_other_arrays_of_numpy_are_taken():
+    colors = right()["v_colors"]
+    judge(v_colors=np.ma.masked_array(colors), v_opacities=right()["v_opacities"].view(np.recarray))
+    hidden = np.ma.masked_array(colors, mask=colors == colors)
+    with pytest.raises(TypeError, match=r"'v_colors' has masked elements, .* return it with .filled\(0\)"):
+        judge(v_colors=hidden)
+    with pytest.raises(AssertionError, match=r"v_colors\["):
+        judge(v_colors=hidden.filled(0))
+
+
 def test_the_message_has_the_worst_element_and_how_many_differ():
     colors = right()["v_colors"].copy()
     colors.flat[:2] += [1, 2]

@@ -254,6 +254,74 @@ def test_layouts_and_repetitions():
     assert [finding.kind for finding in result.findings] == ["wrong later"], result
 
 
+def of_oracle(cases):
+    """A kernel that returns what the oracle does for these cases."""
+    answers = {case.inputs["means"].tobytes(): case for case in cases}
+
+    def kernel(inputs, metadata):
+        case = answers[inputs["means"].tobytes()]
+        return {name: splatcheck.oracle(case)[name].astype(np.float32) for name in case.outputs}
+
+    return kernel
+
+
+@pytest.mark.parametrize("raising", ["always", "later"])
+def test_a_kernel_is_not_wrong_later_where_it_was_not_right_before(tmp_path, raising):
+    """Automatic differentiation may raise where there is no Gaussian: that is no finding, at first nor at last."""
+    for name in ("empty", "tile-corner"):
+        shutil.copy(Path(__file__).parents[3] / f"corpora/splat/{name}.toml", tmp_path)
+    drawn = splatcheck.cases("full", count=0, corpus=tmp_path)
+    right, calls = of_oracle(drawn[index] for index in range(len(drawn))), []
+
+    def kernel(inputs, metadata):
+        calls.append(len(inputs["means"]))
+        if not calls[-1] and (raising == "always" or len(calls) > 1):
+            raise RuntimeError("no gradient")
+        return right(inputs, metadata)
+
+    result = splatcheck.check(kernel, "full", count=0, corpus=tmp_path, layouts=False)
+    assert not result.findings and result.judged == (1 if raising == "always" else 2), result
+    assert "the kernel raises RuntimeError where there is no Gaussian: not judged" in result.notes, result
+    again = calls[1] if raising == "always" else 0
+    assert calls == [0, calls[1], again], "the first on which it was right comes again"
+
+
+def test_outputs_that_are_not_there_are_said_to_be_not_compared():
+    case = {"level": "full", "count": 3, "corpus": None}
+    right = of_oracle(splatcheck.cases(**case))
+    whole = splatcheck.check(right, **case)
+    assert whole and not whole.notes, whole
+    without = lambda x, m: {name: array for name, array in right(x, m).items() if name != "v_viewmats"}  # noqa: E731
+    result = splatcheck.check(without, **case)
+    assert result and result.notes == ["NOT COMPARED: v_viewmats: the result has none"], result
+    result = splatcheck.check(lambda x, m: {**right(x, m), "v_viewmats": None}, **case)
+    assert {finding.kind for finding in result.findings} == {"bad output"}, result
+    assert "output 'v_viewmats' is None: expected float32 [" in str(result), result
+
+
+def test_what_a_preset_leaves_out_is_said_to_be_not_compared(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text("""[full]
+inputs = [{ name = "means" }, { name = "colors" }]
+outputs = [
+    { name = "render_colors" }, { name = "v_means" }, { name = "v_quats" }, { name = "v_scales" }, { name = "v_opacities" }, { name = "v_colors" },
+]
+""")
+    drawn = {"preset": str(own), "count": 2, "corpus": None}
+    result = splatcheck.check(of_oracle(splatcheck.cases(**drawn)), **drawn)
+    assert result.elements and "NOT COMPARED: v_viewmats: the preset names no array for it" in result.notes, result
+
+
+def test_outputs_on_which_a_kernel_that_does_nothing_would_agree_are_noted(tmp_path):
+    shutil.copy(Path(__file__).parents[3] / "corpora/splat/subnormal-gradients.toml", tmp_path)
+    result = splatcheck.check(rasterize_backward, count=0, corpus=tmp_path)
+    noted = [note.partition(": a kernel")[0] for note in result.notes]
+    assert "NOT EXERCISED: v_means2d" in noted and len(noted) > 1, result
+    for case in splatcheck.cases(count=0, corpus=tmp_path):
+        with pytest.warns(UserWarning, match="not exercised: .*; v_means2d: a kernel that does nothing would agree"):
+            splatcheck.assert_gradients(zeros(case.inputs, case.metadata), case)
+
+
 def test_a_trivial_kernel_is_asked_a_hundred_times_a_second(tmp_path):
     scene = Path(__file__).parents[3] / "corpora/splat/tile-corner.toml"
     small = scene.read_text().replace("= 32", "= 16")

@@ -160,6 +160,20 @@ def test_a_saved_call_of_gsplat_becomes_a_case(tmp_path, torch, convention):
     assert metadata["convention"] == convention
 
 
+def test_the_degree_of_harmonics_holds_by_either_name(tmp_path):
+    x, meta = scene()
+    arrays = {name: array for name, array in x.items() if name != "sh"}
+    arrays |= {"width": meta["width"], "height": meta["height"]}
+    wide = np.pad(x["sh"], ((0, 0), (0, 16 - x["sh"].shape[1]), (0, 0)), constant_values=0.5)
+    for name in ("colors", "sh"):
+        np.savez(tmp_path / "call.npz", **arrays, **{name: wide}, sh_degree=1)
+        made, _ = read_back(splatcheck.import_case(tmp_path / "call.npz", tmp_path))
+        assert np.array_equal(made["sh"], wide[:, :4]), name
+    np.savez(tmp_path / "both.npz", **arrays, colors=wide, sh=wide, sh_degree=1)
+    with pytest.raises(ValueError, match="'colors' with sh_degree are harmonics, and so are 'sh': give one"):
+        splatcheck.import_case(tmp_path / "both.npz", tmp_path)
+
+
 def test_arrays_of_numpy_become_a_case_and_the_command_judges_it(tmp_path):
     x, meta = scene(False)
     arrays = {name: array.astype(np.float64) for name, array in x.items() if not name.startswith("v_")}

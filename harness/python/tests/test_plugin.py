@@ -105,7 +105,10 @@ def test_clamp(splat_case, alpha_max):
     assert failed and all("0.999" in line for line in failed), failed
 
 
-def test_what_of_a_corpus_is_not_for_the_kernel_is_said(pytester):
+@pytest.mark.parametrize("processes", [0, 2])
+def test_what_of_a_corpus_is_not_for_the_kernel_is_said(pytester, processes):
+    if processes:
+        pytest.importorskip("xdist", reason="NOT EXERCISED: pytest-xdist is not installed")
     for name in ("channels-1", "tile-corner", "two-cameras"):
         shutil.copy(CORPUS / f"{name}.toml", pytester.path)
     pytester.makepyfile(
@@ -117,6 +120,7 @@ def test_case(splat_case):
     assert splat_case.not_for is None
 """
     )
-    result = pytester.runpytest_subprocess()
+    result = pytester.runpytest_subprocess(*(["-n", str(processes)] if processes else []))
     result.assert_outcomes(passed=5)
-    result.stdout.fnmatch_lines(["splatcheck: NOT EXERCISED: *: 1 case with another number of channels than 3"])
+    said = [line for line in result.outlines if line.startswith("splatcheck: NOT EXERCISED: ")]
+    assert len(said) == 1 and said[0].endswith("::test_case: 1 case with another number of channels than 3"), said

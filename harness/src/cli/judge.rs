@@ -190,7 +190,7 @@ fn conclude_tally(
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
     let verdict = tally.verdict();
-    let unseen = not_judged(tally);
+    let unseen = tally.not_judged();
     let in_part = if verdict == Verdict::Agree && !unseen.is_empty() { IN_PART } else { "" };
     writeln!(
         out,
@@ -228,10 +228,4 @@ fn conclude_tally(
             conclude(&Evidence::of_failures(worst))
         }
     }
-}
-
-/// The outputs that were compared and are not judged, and why.
-fn not_judged(tally: &Tally) -> Vec<(&str, String)> {
-    let all = tally.sight.iter();
-    all.filter_map(|(output, sight)| Some((&**output, sight.not_judged("")?))).collect()
 }

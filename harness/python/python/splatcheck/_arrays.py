@@ -83,10 +83,14 @@ def to_numpy(name: str, value: Any, role: str = "output") -> np.ndarray:
     """An array of any library as one of numpy: by DLPack, then by ``__array__``; ``role`` is what it is called.
 
     Raises:
-        TypeError: it is no array, or its memory is a GPU's.
+        TypeError: it is no array, an element of it is masked, or its memory is a GPU's.
     """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        verb = _VERBS.get(role, "give")
+        raise TypeError(f"{role} '{name}' has masked elements, which have no value: {verb} it with .filled(0)")
     if isinstance(value, np.ndarray):
-        return value
+        # Of a class of its own it may have operators of its own.
+        return np.asarray(value)
     device = getattr(value, "__dlpack_device__", None)
     if device is not None and device()[0] not in _HOST:
         raise TypeError(_on_a_gpu(f"{role} '{name}'", _VERBS.get(role, "give"), value))

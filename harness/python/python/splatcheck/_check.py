@@ -72,7 +72,7 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     """What is wrong, at most one finding a case."""
     notes: list[str] = field(default_factory=list)
-    """What should be known beside it, as that float64 was rounded."""
+    """What should be known beside it, as that float64 was rounded, or which outputs were not compared."""
     unread: str | None = None
     """Which files of the corpus could not be read, and why."""
     _total: Total = field(default_factory=Total, init=False, repr=False, compare=False)
@@ -241,22 +241,23 @@ def _all(kernel: _Kernel, drawn: Cases) -> Result:
             left_out[why] += 1
             continue
         layout = LAYOUTS[result.cases % len(LAYOUTS)] if kernel.layouts else CONTIGUOUS
-        found = _one(kernel, case, layout, result)
-        if found is not None and not case._native.has_gaussians and isinstance(found.error, Exception):
-            found = _without_gaussians(found, result)
+        judged, found = _one(kernel, case, layout, result)
+        found = _excused(found, result)
         if found is not None or not case._native.empty:
-            first = first or case
             result.cases += 1
         if found is not None:
             result.findings.append(found)
+        elif judged is not None and judged.elements + judged.zeros > 0:
+            # Only of a case on which it was right can it be said that it is wrong later.
+            first = first or case
         if len(result.findings) == _ENOUGH:
             result.notes.append(f"stopped after {_ENOUGH} findings")
             break
     else:
         if first is not None:
             _again(kernel, first, result)
-    notes = (f"NOT EXERCISED: {_counted(number, 'case')} {why}" for why, number in sorted(left_out.items()))
-    result.notes += notes
+    notes = [f"{_counted(number, 'case')} {why}" for why, number in sorted(left_out.items())]
+    result.notes += [f"NOT EXERCISED: {note}" for note in notes + result._total.not_judged]
     return result
 
 
@@ -313,17 +314,19 @@ def _explained(kernel: _Kernel, finding: Finding, gives_more: bool) -> bool:
 
 
 def _again(kernel: _Kernel, case: Case, result: Result) -> None:
-    """Calls the kernel with its first case once more."""
-    if any(finding.case.name == case.name for finding in result.findings):
-        return
+    """Calls the kernel once more with the first case on which it was right."""
     _, found = _run(kernel, case, CONTIGUOUS, result)
+    found = _excused(found, result)
     if found is not None:
         words = f"right at first, wrong when called again with the same case: {found.message}"
         result.findings.append(Finding(case, "wrong later", words, found.error))
 
 
-def _one(kernel: _Kernel, case: Case, layout: str, result: Result) -> Finding | None:
-    """Calls the kernel with a case, and where it is wrong with contiguous inputs; what is wrong."""
+def _one(
+    kernel: _Kernel, case: Case, layout: str, result: Result
+) -> tuple[Judged | None, Finding | None]:
+    """Calls the kernel with a case, and where it is wrong with contiguous inputs; what its outputs came to, and what
+    is wrong."""
     judged, found = _run(kernel, case, layout, result)
     if found is not None and layout != CONTIGUOUS:
         plain, plain_found = _run(kernel, case, CONTIGUOUS, result)
@@ -343,13 +346,15 @@ def _one(kernel: _Kernel, case: Case, layout: str, result: Result) -> Finding | 
         result.inconclusive += judged.inconclusive
         result.not_compared += judged.not_compared
         result.largest_ratio = max(result.largest_ratio, judged.largest_ratio)
-    return found
+    return judged, found
 
 
-def _without_gaussians(found: Finding, result: Result) -> Finding | None:
-    """What is wrong in a scene without Gaussians: automatic differentiation may have no gradient to give there,
-    and raises, which is a note."""
-    if found.kind != "raised":
+def _excused(found: Finding | None, result: Result) -> Finding | None:
+    """What is wrong: in a scene without Gaussians automatic differentiation may have no gradient to give, and
+    raises, which is a note."""
+    if found is None or found.kind != "raised" or not isinstance(found.error, Exception):
+        return found
+    if found.case._native.has_gaussians:
         return found
     _note(result, f"the kernel raises {type(found.error).__name__} where there is no Gaussian: not judged")
     return None

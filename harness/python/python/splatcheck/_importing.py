@@ -148,18 +148,28 @@ def _of_call(call: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, str
     for name in _NOTHING:
         call.pop(name, None)
     degree = call.pop("sh_degree", None)
-    if degree is not None and call.get("colors") is not None:
-        coefficients = (_arrays.scalar("sh_degree", degree, whole=True) + 1) ** 2
-        colors = np.asarray(call.pop("colors"))
-        if colors.ndim != 3:
-            raise ValueError(f"'colors' has shape {list(colors.shape)}: with sh_degree expected [N, K, 3]")
-        call["sh"] = colors[:, :coefficients]
+    if degree is not None:
+        call = _up_to(_arrays.scalar("sh_degree", degree, whole=True), call)
     arrays = {name: value for name, value in call.items() if value is not None}
     unknown = sorted(str(name) for name in set(arrays) - set(_TENSORS))
     if unknown:
         raise ValueError(f"'{_arrays.short(unknown[0])}' is no argument of gsplat.rasterization and no array of a case: "
                          f"expected {', '.join(_TENSORS)}")
     return _with_loss(_checked(arrays), metadata), metadata
+
+
+def _up_to(degree: int, call: dict[str, Any]) -> dict[str, Any]:
+    """With the harmonics up to a degree alone, by gsplat's name for them or the case's own."""
+    named = [name for name in ("colors", "sh") if call.get(name) is not None]
+    if len(named) > 1:
+        raise ValueError("'colors' with sh_degree are harmonics, and so are 'sh': give one of them")
+    rest = {name: value for name, value in call.items() if name not in named}
+    for name in named:
+        given = np.asarray(call[name])
+        if given.ndim != 3:
+            raise ValueError(f"'{name}' has shape {list(given.shape)}: with sh_degree expected [N, K, 3]")
+        rest["sh"] = given[:, : (degree + 1) ** 2]
+    return rest
 
 
 def _with_loss(arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> dict[str, np.ndarray]:

@@ -50,7 +50,7 @@ def assert_gradients(
             compare; or an option is not known.
 
     Warns:
-        UserWarning: most outputs agree with a kernel that does nothing, or no bound is finite.
+        UserWarning: an output agrees with a kernel that does nothing, or none of its bounds is finite.
     """
     __tracebackhide__ = True
     expect_case(case)
@@ -65,21 +65,19 @@ def assert_gradients(
     if judged.elements + judged.zeros == 0:
         why = "it has no Gaussian" if case._native.empty else "no element of an output can be"
         raise ValueError(f"nothing to compare: {_subject(case, model)}: {why}")
-    if judged.verdict != "disagree":
-        if judged.gap is not None:
-            # One case of many may say nothing of a right kernel.
-            warnings.warn(f"not exercised: {_subject(case, model)}: {judged.gap}", stacklevel=2)
-        return
-    if accepts_any:
+    agreed = judged if judged.verdict != "disagree" else None
+    if agreed is None and accepts_any:
         # The last group has terms of less precision: who asks for any does not accept them.
         others = [name for group in case._native.formulations()[:-1] for name, *_ in group]
-        if any(
-            judge(actual, case._judged_in(name, extra_roundings), model, []).verdict != "disagree"
-            for name in others
-        ):
-            return
+        tried = (judge(actual, case._judged_in(name, extra_roundings), model, []) for name in others)
+        agreed = next((one for one in tried if one.verdict != "disagree"), None)
         notes.append(f"formulation any: outside the bounds of the {len(others)} others as well")
-    raise AssertionError(message(judged, case, model, notes, diagnose(actual, case, model)))
+    if agreed is None:
+        raise AssertionError(message(judged, case, model, notes, diagnose(actual, case, model)))
+    if agreed.not_judged:
+        # One case of many may say nothing of a right kernel.
+        why = "; ".join([agreed.gap] * (agreed.gap is not None) + agreed.not_judged)
+        warnings.warn(f"not exercised: {_subject(case, model)}: {why}", stacklevel=2)
 
 
 def judge(actual: Any, case: Case, model: str, notes: list[str]) -> Judged:
@@ -95,21 +93,29 @@ def diagnose(actual: Any, case: Case, model: str, before: Any = None) -> list[st
 
 
 def checked(actual: Any, case: Case, notes: list[str]) -> dict[str, np.ndarray]:
-    """The outputs as arrays of the types and shapes that they must have."""
+    """The outputs as arrays of the types and shapes that they must have; what is not compared is a note."""
     ports = case._native.outputs()
     if not isinstance(actual, Mapping):
-        kind, names = type(actual).__name__, ", ".join(name for name, *_, needed in ports if needed)
+        kind, names = type(actual).__name__, ", ".join(name for name, *_, need in ports if need == "always")
         raise TypeError(f"the kernel returned {kind}: expected a dict of arrays with {names}")
     unknown = [name for name in actual if name not in {port[0] for port in ports}]
     if unknown:
-        names = ", ".join(name if needed else f"{name} (if you like)" for name, *_, needed in ports)
+        names = ", ".join(name if need == "always" else f"{name} (if you like)" for name, *_, need in ports)
         raise ValueError(f"output '{unknown[0]}' is not expected: there are {names}")
     arrays = {}
-    for name, dtype, shape, needed in ports:
-        if name in actual and actual[name] is not None:
+    left_out = case._native.not_compared()
+    for name, dtype, shape, need in ports:
+        if actual.get(name) is not None:
             arrays[name] = _arrays.to_output(name, actual[name], dtype, tuple(shape), notes)
-        elif needed:
+        elif need == "always":
             raise ValueError(f"output '{name}' is missing: expected {dtype} {list(shape)}")
+        elif name in actual and need != "never":
+            # As the gradient of a tensor that nothing reached: who names an output has meant it to be judged.
+            raise ValueError(f"output '{name}' is None: expected {dtype} {list(shape)}, or leave it out")
+        elif need == "optional":
+            left_out.append(f"{name}: the result has none")
+    said = (f"NOT COMPARED: {what}" for what in left_out)
+    notes += [note for note in said if note not in notes]
     return arrays
 
 

@@ -39,7 +39,9 @@ _OPTIONS = (
 
 
 #: What was left out, by the marker's test.
-_LEFT_OUT: pytest.StashKey[dict[str, Counter[str]]] = pytest.StashKey()
+_LEFT_OUT: pytest.StashKey[dict[str, dict[str, int]]] = pytest.StashKey()
+#: Under which name a process of pytest-xdist hands it on.
+_HANDED_ON = "splatcheck_left_out"
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.Collector.CollectError(f"{where}: marker splatcheck: {error}") from error
     filed = len(drawn) - options["count"]
     not_for = (drawn[number]._native.not_for for number in range(filed))
-    metafunc.config.stash[_LEFT_OUT][where] = Counter(why for why in not_for if why is not None)
+    metafunc.config.stash[_LEFT_OUT][where] = dict(Counter(why for why in not_for if why is not None))
     level, seed = drawn.level, options.get("seed", 0)
     tests = [
         (_Numbered(drawn, i), f"{level}-{drawn[i].name}" if i < filed else f"{level}-{seed}-{i - filed}")
@@ -131,6 +133,19 @@ def _judged(options: dict[str, Any]) -> tuple[Cases, list[int]]:
     # Whether its generators have any.
     drawn[numbers[-1]]
     return drawn, numbers
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hands on what was left out, where this is a process of pytest-xdist: another one writes the summary."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[_HANDED_ON] = session.config.stash[_LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object | None) -> None:
+    """Takes what a process of pytest-xdist left out; every one of them made the same tests."""
+    node.config.stash[_LEFT_OUT].update(getattr(node, "workeroutput", {}).get(_HANDED_ON, {}))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
