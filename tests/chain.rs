@@ -6,7 +6,7 @@ use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::splat::{
     RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER, RASTERIZE_BACKWARD_REPLAY,
 };
-use splatcheck_gpu::{Engine, Reduction, Setting, Stage};
+use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Reduction, Setting, Stage, Tensors, Work};
 use splatcheck_judge::campaign::{
     Chain, Contender, EngineReport, Fault, Hooks, Item, Share, judge, smaller,
 };
@@ -23,6 +23,7 @@ use splatcheck_workloads::splat::case::Case;
 use splatcheck_workloads::splat::chained::as_noted;
 use splatcheck_workloads::splat::stage::{FORMULATED, STANDARD};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The threshold that a nudged backward pass has, above its forward pass's.
 const ULPS: u32 = 2;
@@ -168,6 +169,72 @@ fn nothing_goes_on_from_a_forward_pass_that_disagrees() {
     assert!(json.contains("\"formulation\": \"remainder = behind, final_t = stored,"), "{json}");
     assert!(xml.contains("name=\"chain\" value=\"own\""), "{xml}");
     assert!(xml.contains("name=\"formulation\" value=\"remainder = behind,"), "{xml}");
+}
+
+/// The mirror, whose forward pass fails so many times.
+struct Failing {
+    mirror: Mirror,
+    error: EngineError,
+    left: u32,
+    asked: Arc<AtomicU32>,
+}
+
+impl Engine for Failing {
+    fn info(&self) -> &DeviceInfo {
+        self.mirror.info()
+    }
+
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        if stage == RASTERIZE {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            if let Some(left) = self.left.checked_sub(1) {
+                self.left = left;
+                return Err(self.error.clone());
+            }
+        }
+        self.mirror.run(stage, work)
+    }
+}
+
+/// What came of some copies of a case on a mirror whose forward pass fails, and how often that was asked for.
+fn failing(error: EngineError, left: u32, copies: usize) -> (EngineReport, u32) {
+    let case = corpus().into_iter().find(|case| case.name == "tile-corner").expect("it is there");
+    let item = || Item::new(Arc::new(case.clone()), 0).expect("few pairs");
+    let asked = Arc::<AtomicU32>::default();
+    let mirror = Mirror::new(8, Defect::None);
+    let contender = Contender {
+        id: "failing".to_owned(),
+        emulation: None,
+        engine: Box::new(Failing { mirror, error, left, asked: Arc::clone(&asked) }),
+        stages: vec![RASTERIZE, RASTERIZE_BACKWARD],
+        settings: vec![Setting { reduction: Reduction::Subgroup, threshold: 0 }],
+    };
+    let items: Vec<_> = (0..copies).map(|_| item()).collect();
+    let report = judge(contender, &items, Hooks { chain: Chain::Own, ..Hooks::new(&smaller) });
+    (report, asked.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_forward_pass_that_fails_is_one_run_that_fails() {
+    let (report, _) = failing(EngineError::Device("planted".to_owned()), 1, 1);
+    assert_eq!(runs(&report, RASTERIZE, Verdict::Disagree), 1, "{:?}", report.findings);
+    assert_eq!(runs(&report, RASTERIZE, Verdict::Agree), 0, "it is not made again");
+    assert_eq!(
+        runs(&report, RASTERIZE_BACKWARD, Verdict::NotExercised),
+        1,
+        "nothing to go on from"
+    );
+    let counted: Vec<_> = report.findings.iter().map(|one| (one.stage, one.runs)).collect();
+    assert_eq!(counted, [(RASTERIZE, 1)], "{:?}", report.findings);
+}
+
+#[test]
+fn a_forward_pass_without_an_end_is_waited_for_once() {
+    let (report, asked) = failing(EngineError::NoEnd("planted".to_owned()), u32::MAX, 3);
+    assert!(report.given_up.is_some() && asked == 1, "asked {asked} times");
+    assert_eq!(runs(&report, RASTERIZE, Verdict::Disagree), 1, "{:?}", report.findings);
+    assert_eq!(runs(&report, RASTERIZE, Verdict::NotExercised), 2, "not judged");
+    assert_eq!(runs(&report, RASTERIZE_BACKWARD, Verdict::NotExercised), 3, "not judged");
 }
 
 #[test]

@@ -251,6 +251,44 @@ fn parts_that_judge_a_program_as_different_things_are_not_joined() {
     assert!(refused.err.contains("extra_roundings = 64"), "what differs: {refused:?}");
 }
 
+/// With --formulation any a part agrees where one holds: in another part another one may, and none in both.
+#[test]
+#[cfg(unix)]
+fn parts_that_hold_in_different_formulations_are_not_joined() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stage = folder.path().join("stage");
+    let script = folder.path().join("run.sh");
+    let text = format!("exec {} $(cat '{}')\n", mirror(""), stage.display());
+    fs::write(&script, text).expect("written");
+    let program = format!("sh '{}'", script.display());
+    let part = |shard: &str, out: &str, does: &str| {
+        fs::write(&stage, does).expect("written");
+        let words =
+            ["fuzz", "--cases", "4", "--generator", "finish", "--shard", shard, "--out", out];
+        let any = ["--formulation", "any", "--command", &program];
+        let said = say(folder.path(), &[&words[..], &any].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+    };
+    part("1/2", "a", "rasterize_backward");
+    part("2/2", "b", "rasterize_backward");
+    part("2/2", "c", "rasterize_backward_replay");
+    let refused = say(folder.path(), &["merge", "a", "c", "-o", "mixed"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("were judged in different formulations: "), "{refused:?}");
+    let merged = |output: &str| say(folder.path(), &["merge", "a", "b", "-o", output]);
+    assert_eq!(merged("whole").code, Some(0), "{:?}", merged("whole"));
+    for part in ["a", "b"] {
+        // As it was written before parts told of it.
+        let file = folder.path().join(part).join("result.json");
+        let text = fs::read_to_string(&file).expect("readable");
+        let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let told = record.as_object_mut().and_then(|record| record.remove("formulation"));
+        assert!(told.is_some(), "{text}");
+        fs::write(&file, record.to_string()).expect("written");
+    }
+    assert_eq!(merged("old").code, Some(0), "{:?}", merged("old"));
+}
+
 #[test]
 fn every_level_below_the_whole_way_has_its_right_and_its_wrong_program() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -135,6 +135,23 @@ fn reports_of_what_was_judged_say_that_they_are_no_whole() {
     leaves_no_file(&[&train], &[]);
 }
 
+/// Cases are made ready while others run: those that no one ran are no cases of the campaign.
+#[test]
+fn cases_of_a_program_count_when_they_were_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mirror = env!("CARGO_BIN_EXE_splatcheck-mirror");
+    let program = format!("'{mirror}' rasterize_backward slow");
+    let words = ["fuzz", "--command", &program, "--cases", "100000", "--generator", "finish"];
+    let said = interrupted(folder.path(), &words);
+    let counted = said.lines().find(|line| line.contains(" cases, ") && line.ends_with(" runs"));
+    let numbers: Vec<u64> = counted
+        .unwrap_or_else(|| panic!("{said}"))
+        .split_whitespace()
+        .filter_map(|word| word.replace(',', "").parse().ok())
+        .collect();
+    assert!(numbers.len() == 2 && numbers[0] <= numbers[1], "{said}");
+}
+
 /// The corpus of splats, each case so many times: all of it once takes seconds.
 fn corpus_of(times: usize) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");

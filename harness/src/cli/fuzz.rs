@@ -110,5 +110,5 @@ pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results,
     let hooks = Hooks::new(&minimize).diagnosing_each();
     let hooks = Hooks { policy: &fuzz.plan, observer: &watch, chain, ..hooks };
     let reports = fuzz.campaign(watch.cases(), contenders, hooks)?;
-    watch.finish(reports)
+    watch.finish(reports, None)
 }

@@ -190,6 +190,9 @@ pub trait Observer: Sync {
     /// `runs` more (case, engine, stage, setting) runs are done.
     fn done(&self, runs: u64);
 
+    /// A run of a case is one of those that are done.
+    fn ran(&self, _case: &dyn Case) {}
+
     /// A new kind of finding: called at once, and once more when the case was made `small`.
     fn found(&self, _finding: &Finding, _small: bool) {}
 

@@ -60,6 +60,16 @@ struct Settings {
     beyond: Lacking,
 }
 
+/// What came of an item's own forward pass, which backward stages go on from.
+enum Forward {
+    /// The item after it.
+    Agrees(Item),
+    /// Nothing to go on from.
+    Nothing,
+    /// The stage failed, which is counted.
+    Failed(Stage),
+}
+
 /// A job of an item.
 #[derive(Clone, Copy)]
 struct Entry<'i> {
@@ -101,8 +111,18 @@ impl<'a, 'm> Judge<'a, 'm> {
             let mut entries = Vec::with_capacity(items.len());
             for (place, item) in items.iter().enumerate() {
                 let Some(job) = item.job(stage) else { continue };
-                let chained = !own.is_empty() && item.case.forward_of(stage).is_some();
-                let after = if chained { own[place].as_ref() } else { Some(item) };
+                let own = own.get(place);
+                if matches!(own, Some(Forward::Failed(failed)) if *failed == stage) {
+                    continue;
+                }
+                // What is given up is run no more, whatever it would go on from.
+                let chained = item.case.forward_of(stage).is_some();
+                let own = own.filter(|_| chained && self.report.given_up.is_none());
+                let after = match own {
+                    None => Some(item),
+                    Some(Forward::Agrees(after)) => Some(after),
+                    Some(Forward::Nothing | Forward::Failed(_)) => None,
+                };
                 match after.and_then(|item| Some(Entry { place, item, job: item.job(stage)? })) {
                     Some(entry) => entries.push(entry),
                     None => self.without_forward(Entry { place, item, job }),
@@ -130,25 +150,34 @@ impl<'a, 'm> Judge<'a, 'm> {
         self.report
     }
 
-    /// The items after the engine's own forward pass; none where backward stages go on from the oracle's.
-    fn after_own(&mut self, items: &[Item]) -> Vec<Option<Item>> {
-        if self.hooks.chain == Chain::Oracle {
-            return Vec::new();
-        }
+    /// What came of the engine's own forward passes; of none where backward stages go on from the oracle's, where
+    /// the engine is given up, or behind Ctrl-C.
+    fn after_own(&mut self, items: &[Item]) -> Vec<Forward> {
         let mut all = Vec::with_capacity(items.len());
+        if self.hooks.chain == Chain::Oracle {
+            return all;
+        }
         for (place, item) in items.iter().enumerate() {
+            if self.report.given_up.is_some() || interrupt::is_asked() {
+                break;
+            }
             let Contender { engine, stages, .. } = &mut self.contender;
-            let own = after_own(engine.as_mut(), item, stages).unwrap_or_else(|(stage, error)| {
-                let job = item.job(stage).filter(|_| !error.is_a_limit());
-                if let Some(job) = job {
-                    // The stage itself is run again, and may not fail again.
-                    let entry = Entry { place, item, job };
-                    self.note_fault(entry, None, error);
-                    self.note_failed(&[entry]);
+            all.push(match after_own(engine.as_mut(), item, stages) {
+                Ok(after) => {
+                    self.faults_in_a_row = 0;
+                    after.map_or(Forward::Nothing, Forward::Agrees)
                 }
-                None
+                Err((stage, error)) => match item.job(stage).filter(|_| !error.is_a_limit()) {
+                    None => Forward::Nothing,
+                    Some(job) => {
+                        // It is not run again for its own row, where it may not fail.
+                        let entry = Entry { place, item, job };
+                        self.note_fault(entry, None, error);
+                        self.note_failed(&[entry]);
+                        Forward::Failed(stage)
+                    }
+                },
             });
-            all.push(own);
         }
         all
     }
@@ -267,7 +296,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// What a reduction has no numbers for no engine runs: it is out of the plan, which is said.
     fn note_beyond(&mut self, entry: Entry<'_>, beyond: Lacking) {
         for (setting, reason) in beyond {
-            self.hooks.observer.done(1);
+            self.done(entry);
             let key = (entry.job.stage, setting.map(|setting| setting.reduction));
             let by = EngineError::TooLarge(reason);
             self.report.leave_out(key, Unsupported { runs: 1, by });
@@ -277,7 +306,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// What an engine has no kernel for is not exercised, and does not cost the engine its place.
     fn note_unsupported(&mut self, entry: Entry<'_>, lacking: Lacking) {
         for (setting, reason) in lacking {
-            self.hooks.observer.done(1);
+            self.done(entry);
             let stage = entry.job.stage;
             self.report.row(stage, setting).add_run(Verdict::NotExercised, setting);
             let key = (stage, setting.map(|setting| setting.reduction));
@@ -306,7 +335,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     fn single(&mut self, entry: Entry<'_>, setting: Option<Setting>) {
         if self.report.given_up.is_some() {
             self.report.row(entry.job.stage, setting).add(&Tally::default(), setting);
-            self.hooks.observer.done(1);
+            self.done(entry);
             return;
         }
         match once(self.contender.engine.as_mut(), entry.job, setting) {
@@ -319,9 +348,15 @@ impl<'a, 'm> Judge<'a, 'm> {
         }
     }
 
+    /// A run more.
+    fn done(&self, entry: Entry<'_>) {
+        self.hooks.observer.ran(entry.item.case.as_ref());
+        self.hooks.observer.done(1);
+    }
+
     /// A run beyond a limit is not exercised, and does not cost the engine its place.
     fn note_limited(&mut self, entry: Entry<'_>, setting: Option<Setting>, by: EngineError) {
-        self.hooks.observer.done(1);
+        self.done(entry);
         self.faults_in_a_row = 0;
         let stage = entry.job.stage;
         self.report.row(stage, setting).add_run(Verdict::NotExercised, setting);
@@ -331,7 +366,7 @@ impl<'a, 'm> Judge<'a, 'm> {
 
     fn count(&mut self, entry: Entry<'_>, setting: Option<Setting>, tally: &Tally) {
         self.faults_in_a_row = 0;
-        self.hooks.observer.done(1);
+        self.done(entry);
         self.report.row(entry.job.stage, setting).add(tally, setting);
         if let Some(difference) = &tally.worst {
             let (fault, outside) = (Fault::Difference(difference.clone()), tally.outside.clone());
@@ -340,7 +375,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     fn note_fault(&mut self, entry: Entry<'_>, setting: Option<Setting>, error: EngineError) {
-        self.hooks.observer.done(1);
+        self.done(entry);
         self.faults += 1;
         // What the machine lacks says nothing of the kernel.
         let of_machine = error.is_of_the_machine();

@@ -119,15 +119,20 @@ impl CommandEngine {
     pub fn judged_as(&mut self, form: &Arc<dyn Form>) {
         self.form = Arc::clone(form);
         self.programs.iter_mut().for_each(|program| program.judged_as(Arc::clone(form)));
-        // What came of runs so far was of other inputs, as their bytes say.
-        self.remembered.clear();
-        self.last_failure = None;
+        // It was of other inputs, as their bytes say.
+        self.forget();
     }
 
     /// The outputs that the program may leave out and does, as they become known.
     #[must_use]
     pub fn left_out(&self) -> LeftOut {
         self.left_out.clone()
+    }
+
+    /// Forgets what came of runs so far.
+    fn forget(&mut self) {
+        self.remembered.clear();
+        self.last_failure = None;
     }
 
     fn request(&self, work: &Work<'_>) -> Result<Request, EngineError> {
@@ -251,5 +256,17 @@ impl Engine for CommandEngine {
         };
         let mut outputs = outputs.into_iter();
         Ok(work.iter().map(|w| outputs.by_ref().take(w.settings.len()).collect()).collect())
+    }
+
+    /// A run that is made, since what one leaves behind shows in the next; its failure is this one's alone.
+    fn run_once(
+        &mut self,
+        stage: Stage,
+        work: &[Work<'_>],
+    ) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        self.forget();
+        let outputs = self.run(stage, work);
+        self.forget();
+        outputs
     }
 }

@@ -33,7 +33,8 @@ pub(super) fn run(
         // As soon as it was found nobody knew its formulation, nor which others agree.
         watch.reproducers.write(&mut finding.clone(), None)?;
     }
-    let mut results = watch.finish(reports)?;
+    let settled = command.promise.contract.formulation().to_string();
+    let mut results = watch.finish(reports, command.promise.is_any().then_some(settled))?;
     command.tell(&mut results.reports);
     out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
     writeln!(out, "\n{command}")?;

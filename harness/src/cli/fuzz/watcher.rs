@@ -144,11 +144,16 @@ impl<'a> Watcher<'a> {
         })
     }
 
-    /// The result, written where the number of cases is given.
+    /// The result, written where the number of cases is given, with the formulation that a program with any was
+    /// found to have.
     ///
     /// # Errors
     /// A file that could not be written.
-    pub(super) fn finish(self, reports: Vec<EngineReport>) -> Result<Results, CliError> {
+    pub(super) fn finish(
+        self,
+        reports: Vec<EngineReport>,
+        settled: Option<String>,
+    ) -> Result<Results, CliError> {
         let fuzz = self.fuzz;
         self.bar.finish_and_clear();
         // Standard output says nothing that depends on the machine's speed.
@@ -159,7 +164,7 @@ impl<'a> Watcher<'a> {
                 let _ = writeln!(std::io::stderr(), "{} in {seconds:.1} s", self.progress());
             }
         }
-        let results = self.results(reports);
+        let results = Results { formulation: settled, ..self.results(reports) };
         // What depends on the machine's speed, or on Ctrl-C, cannot be joined, nor made again.
         if fuzz.share == Share::Everyone && !interrupt::is_asked() {
             let cannot = |error| {
@@ -194,6 +199,7 @@ impl<'a> Watcher<'a> {
             shard: self.fuzz.shard,
             absent: Vec::new(),
             reached,
+            formulation: None,
             not_drawn: plan.not_drawn().iter().map(|generator| generator.name.to_owned()).collect(),
             missing: self.fuzz.missing.clone(),
             reports,
@@ -209,13 +215,17 @@ impl Observer for Watcher<'_> {
         if let Ok(traits) = item.case.traits(item.view) {
             lock(&self.space).add(traits);
         }
-        if self.fuzz.command.is_some() {
-            self.reach(item.case.as_ref());
-        }
     }
 
     fn done(&self, runs: u64) {
         self.runs.fetch_add(runs, Ordering::Relaxed);
+    }
+
+    fn ran(&self, case: &dyn Case) {
+        // Of engines those cases count by which something is known of how they add up.
+        if self.fuzz.command.is_some() {
+            self.reach(case);
+        }
     }
 
     fn found(&self, finding: &Finding, small: bool) {

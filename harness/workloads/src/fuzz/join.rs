@@ -63,6 +63,18 @@ pub enum JoinError {
         /// Their engines in words.
         engines: [String; 2],
     },
+    /// Two parts hold in different formulations: what holds in each is not one that holds in all.
+    #[error(
+        "{folders} were judged in different formulations: {}; {}: fuzz all parts with one, by its name",
+        formulations[0],
+        formulations[1]
+    )]
+    Formulations {
+        /// Where the two are.
+        folders: Folders,
+        /// Their formulations.
+        formulations: [String; 2],
+    },
     /// One part is there more than once.
     #[error("part {shard} is there twice: {folders}")]
     Twice {
@@ -154,6 +166,11 @@ fn are_of_one_campaign(one: &Part, other: &Part) -> Result<(), JoinError> {
             engines(part).into_iter().map(word).collect::<Vec<_>>().join(", ")
         };
         return Err(JoinError::Engines { folders, engines: [one, other].map(words) });
+    }
+    let found = [one, other].map(|part| part.results.formulation.as_ref());
+    if found[0] != found[1] {
+        let formulations = found.map(|one| one.map_or("none is named", String::as_str).to_owned());
+        return Err(JoinError::Formulations { folders, formulations });
     }
     Ok(())
 }

@@ -39,6 +39,8 @@ pub struct Results {
     pub absent: Vec<Shard>,
     /// One more than the largest index that an engine has run.
     pub reached: u64,
+    /// The formulation that a program was judged in, where that was to be found.
+    pub formulation: Option<String>,
     /// The generators that were to be drawn from but whose files were not on the machine.
     pub not_drawn: BTreeSet<String>,
     /// The engines that were asked for and that the machine does not have.
@@ -77,6 +79,8 @@ pub(super) struct Record {
     campaign: Campaign,
     shard: Shard,
     reached: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    formulation: Option<String>,
     not_drawn: BTreeSet<String>,
     missing: Vec<Missing>,
     engines: Vec<EngineRecord>,
@@ -184,6 +188,7 @@ impl Record {
             campaign: results.campaign(),
             shard: results.shard,
             reached: results.reached,
+            formulation: results.formulation.clone(),
             not_drawn: results.not_drawn.clone(),
             missing: results.missing.clone(),
             engines: results
@@ -481,6 +486,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
         shard: record.shard,
         absent: Vec::new(),
         reached: record.reached,
+        formulation: record.formulation,
         not_drawn: record.not_drawn,
         missing: record.missing,
         reports,
