@@ -19,7 +19,7 @@ mod thresholds;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use splatcheck_emulator::Schedule;
@@ -35,7 +35,7 @@ use exact::Exact;
 use gather_scatter::GatherScatter;
 use kernel_map::KernelMaps;
 use outcome::BUG;
-pub use outcome::{Best, GalleryError, Judgement};
+pub use outcome::{Best, GalleryError, Judgement, Named};
 
 /// A system.
 #[derive(Clone, Debug)]
@@ -101,6 +101,9 @@ pub const WGSL: &str = "wgsl";
 /// The line of a program in WGSL that says which bug is planted.
 const NO_BUG: &str = "const BUG = 0u;";
 
+/// What is said of a planted bug that no case shows.
+const NOT_FOUND: &str = "it was not found";
+
 /// The systems whose numbers are integers, by the names of their folders.
 const EXACT: [(&str, exact::Judge); 2] = [
     (GatherScatter::NAME, exact::judge::<GatherScatter>),
@@ -157,14 +160,15 @@ impl Floats {
         let manifest = Manifest::parse(&written).map_err(|problem| problem.in_file(&file))?;
         let (_, source) = text("cu")?;
         let mut marks = marked(&format!("{name}.cu"), &source, "");
+        agree_on_bugs((&name, "cu"), (&marks, &files))?;
         let in_wgsl = folder.join(&name).join(format!("{name}.{WGSL}"));
         if read::entries(&folder.join(&name))?.contains(&in_wgsl) {
             let (_, source) = text(WGSL)?;
-            marks.extend(marked(&format!("{name}.{WGSL}"), &source, "-wgsl"));
-            for bug in 1..=2 {
-                let planted = source.replace(NO_BUG, &format!("const BUG = {bug}u;"));
-                files.insert(format!("{BUG}{bug}-{WGSL}"), planted);
-            }
+            let in_wgsl = marked(&format!("{name}.{WGSL}"), &source, "-wgsl");
+            let planted = planted_in_wgsl(&source);
+            agree_on_bugs((&name, WGSL), (&in_wgsl, &planted))?;
+            marks.extend(in_wgsl);
+            files.extend(planted);
             files.insert(WGSL.to_owned(), source);
         }
         Ok(Self { name, manifest, files, marks })
@@ -178,12 +182,14 @@ impl Floats {
 
     fn program(&self, variant: &str) -> Result<Program, GalleryError> {
         let variant = if variant == BASELINE { "" } else { variant };
-        let text = self.files.get(variant).map_or("", String::as_str);
+        let missing =
+            || GalleryError::NoVariant { name: self.name.clone(), variant: variant.to_owned() };
+        let text = self.files.get(variant).ok_or_else(missing)?;
         let file = match variant.ends_with(WGSL) {
             true => format!("{}.{WGSL}", self.name),
             false => format!("{}_{variant}.ptx", self.name),
         };
-        Program::new([(file.as_str(), text)], []).map_err(|source| self.failed(source))
+        Program::new([(file.as_str(), text.as_str())], []).map_err(|source| self.failed(source))
     }
 
     fn failed(&self, source: impl Into<ProgramError>) -> GalleryError {
@@ -238,7 +244,7 @@ impl Floats {
             }
             let idle = sums.into_iter().filter(|(_, tells)| *tells == 0);
             let idle = idle.map(|(name, _)| format!("{reduction}: nothing of {name} was judged"));
-            judgement.wrong.extend(idle);
+            judgement.idle.extend(idle);
             if reduction != BASELINE {
                 others.push((reduction, program));
             }
@@ -246,8 +252,8 @@ impl Floats {
         self.beside_baseline((&baseline, &others), &cases, &mut judgement)?;
         self.at_every_threshold((count, seed), &mut judgement)?;
         for (bug, mark) in &self.marks {
-            let found = self.first_line((bug, mark), &baseline, &cases)?;
-            judgement.bugs.insert(bug.clone(), (found.words.clone(), mark.is_named(&found)));
+            let first_line = self.first_line((bug, mark), &baseline, &cases)?;
+            judgement.bugs.insert(bug.clone(), first_line);
         }
         Ok(judgement)
     }
@@ -290,28 +296,37 @@ impl Floats {
         Ok(all)
     }
 
-    /// What the report of a planted bug says first: what explains it, or, where no line can, what is wrong.
+    /// What the report of a planted bug says first: what explains it, or, where no line can, what is wrong; and
+    /// whether that names the bug.
     fn first_line(
         &self,
         (bug, mark): (&str, &Mark),
         baseline: &Program,
         cases: &[(Case, Schedule)],
-    ) -> Result<Explained, GalleryError> {
+    ) -> Result<(String, Named), GalleryError> {
         let program = self.program(bug)?;
         let mut seen = None;
         'all: for (case, schedule) in cases {
             for (beside, checked) in self.looks([baseline, &program], (case, schedule))? {
                 seen = seen.or_else(|| difference(beside, &checked));
                 if let Some(explained) = checked.explained {
-                    return Ok(explained);
+                    let named = Named::of(mark.is_named(&explained));
+                    return Ok((explained.words, named));
                 }
                 if seen.is_some() && matches!(mark, Mark::Array(_)) {
                     break 'all;
                 }
             }
         }
-        let words = seen.unwrap_or_else(|| "it was not found".to_owned());
-        Ok(Explained { words, line: None })
+        let Some(words) = seen else { return Ok((NOT_FOUND.to_owned(), Named::NotYet)) };
+        let named = match mark {
+            // Another case may say which line's part is lost.
+            Mark::Line(_) => Named::NotYet,
+            Mark::Array(_) => {
+                Named::of(mark.is_named(&Explained { words: words.clone(), line: None }))
+            }
+        };
+        Ok((words, named))
     }
 }
 
@@ -352,6 +367,43 @@ fn marked(file: &str, source: &str, ending: &str) -> BTreeMap<String, Mark> {
         marks.extend(bugs.into_iter().flatten().map(mark));
     }
     marks
+}
+
+/// The programs in WGSL of all bugs that the source asks for, as `BUG == 1u` or `BUG != 1u`; none without the
+/// constant.
+fn planted_in_wgsl(source: &str) -> BTreeMap<String, String> {
+    if !source.contains(NO_BUG) {
+        return BTreeMap::new();
+    }
+    let asked = ["BUG == ", "BUG != "].into_iter().flat_map(|asks| source.split(asks).skip(1));
+    let asked = asked.filter_map(|rest| rest.split_once('u')?.0.parse::<u32>().ok());
+    let planted = |bug| {
+        let program = source.replace(NO_BUG, &format!("const BUG = {bug}u;"));
+        (format!("{BUG}{bug}-{WGSL}"), program)
+    };
+    asked.map(planted).collect()
+}
+
+/// Refuses a source whose marks are not those of the bugs that there are programs of.
+fn agree_on_bugs(
+    (name, ending): (&str, &str),
+    (marks, programs): (&BTreeMap<String, Mark>, &BTreeMap<String, String>),
+) -> Result<(), GalleryError> {
+    let planted: BTreeSet<&String> = programs.keys().filter(|one| one.starts_with(BUG)).collect();
+    let marked: BTreeSet<&String> = marks.keys().collect();
+    if planted == marked {
+        return Ok(());
+    }
+    let words = |all: &BTreeSet<&String>| match all.is_empty() {
+        true => "none".to_owned(),
+        false => all.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    Err(GalleryError::Marks {
+        name: name.to_owned(),
+        file: format!("{name}.{ending}"),
+        marked: words(&marked),
+        planted: words(&planted),
+    })
 }
 
 /// What is wrong with a right kernel, in words.

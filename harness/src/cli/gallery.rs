@@ -5,13 +5,14 @@ use std::io::Write;
 
 use clap::Args;
 use rayon::prelude::*;
+use splatcheck_judge::gate::Evidence;
 use splatcheck_judge::interrupt::{until_interrupted, until_then};
 use splatcheck_judge::table::table;
 use splatcheck_judge::words::count;
 
-use super::exit::{CliError, Outcome};
+use super::exit::{CliError, Outcome, conclude};
 use super::output::Progress;
-use crate::gallery::{BASELINE, Best, Judgement, System, WGSL, systems};
+use crate::gallery::{BASELINE, Best, Judgement, Named, System, WGSL, systems};
 
 /// Options of `gallery`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -20,11 +21,23 @@ pub struct GalleryArgs {
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// Number of cases of each system
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = ENOUGH)]
     pub cases: u64,
     /// Seed of the cases
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
+}
+
+/// Cases in which every planted bug shows. In fewer, a bug that does not is no fault of anyone's.
+const ENOUGH: u64 = 20;
+
+/// What a system comes to beside its numbers, each a sentence.
+#[derive(Default)]
+struct Found {
+    /// What is wrong.
+    problems: Vec<String>,
+    /// What was not judged.
+    gaps: Vec<String>,
 }
 
 /// Carries out the command.
@@ -47,21 +60,17 @@ pub fn run(typed: &GalleryArgs, out: &mut dyn Write) -> Result<Outcome, CliError
     bar.finish_and_clear();
     let judged: Vec<(&System, Judgement)> = judged.into_iter().flatten().collect();
     let all: Vec<(&System, &Judgement)> = judged.iter().map(|(system, of)| (*system, of)).collect();
-    let problems: Vec<Vec<String>> = all.iter().map(|(_, judgement)| problems(judgement)).collect();
-    let failed = problems.iter().filter(|problems| !problems.is_empty()).count();
-    let counted = count(all.len() as u64, "system");
-    let verdict = if failed == 0 { "agree" } else { "disagree" };
+    let found: Vec<Found> = all.iter().map(|(_, of)| found(of, typed.cases)).collect();
     let interrupted = all.len() < systems.len();
-    let verdict = if interrupted { until_then(verdict) } else { verdict.to_owned() };
-    let mut text = match failed {
-        0 => format!("{verdict}: {counted}\n\n"),
-        _ => format!("{verdict}: {failed} of {counted}\n\n"),
-    };
-    for ((system, _), problems) in all.iter().zip(&problems) {
-        for line in problems {
-            let _ = writeln!(text, "DISAGREE {}: {line}", system.name());
-        }
+    let mut text = heading(&found, interrupted);
+    let (mut problems, mut gaps) = (Vec::new(), Vec::new());
+    for ((system, _), found) in all.iter().zip(found) {
+        let named = |line: String| format!("{}: {line}", system.name());
+        problems.extend(found.problems.into_iter().map(named));
+        gaps.extend(found.gaps.into_iter().map(named));
     }
+    problems.iter().for_each(|line| text += &format!("DISAGREE {line}\n"));
+    gaps.iter().for_each(|line| text += &format!("NOT EXERCISED: {line}\n"));
     text += &table(&rows(&all));
     text.push('\n');
     for (system, judgement) in &all {
@@ -71,23 +80,44 @@ pub fn run(typed: &GalleryArgs, out: &mut dyn Write) -> Result<Outcome, CliError
     }
     out.write_all(text.as_bytes())?;
     out.flush()?;
-    Ok(match failed {
-        _ if interrupted => Outcome::Interrupted,
-        0 => Outcome::Agree,
-        _ => Outcome::Disagree,
-    })
+    if interrupted {
+        return Ok(Outcome::Interrupted);
+    }
+    conclude(&Evidence { gaps, ..Evidence::of_failures(problems) })
 }
 
-/// What is wrong: nothing where the right kernels are right and each planted bug's report names its line.
-fn problems(judgement: &Judgement) -> Vec<String> {
-    let mut all = judgement.wrong.clone();
-    all.truncate(3);
+/// The verdict on all systems.
+fn heading(found: &[Found], interrupted: bool) -> String {
+    let failed = found.iter().filter(|found| !found.problems.is_empty()).count();
+    let open = found.iter().filter(|found| !found.gaps.is_empty()).count();
+    let (verdict, of) = match (failed, open) {
+        (0, 0) => ("agree", String::new()),
+        (0, open) => ("not exercised", format!("{open} of ")),
+        (failed, _) => ("disagree", format!("{failed} of ")),
+    };
+    let verdict = if interrupted { until_then(verdict) } else { verdict.to_owned() };
+    format!("{verdict}: {of}{}\n\n", count(found.len() as u64, "system"))
+}
+
+/// What is wrong or was not judged: nothing where the right kernels are right and each planted bug's report names
+/// its line.
+fn found(judgement: &Judgement, cases: u64) -> Found {
+    let (mut problems, mut gaps) = (judgement.wrong.clone(), judgement.idle.clone());
+    problems.truncate(3);
     for (bug, (first_line, named)) in &judgement.bugs {
-        if !named {
-            all.push(format!("the planted {bug} is not named: {first_line}"));
+        let within = count(cases, "case");
+        match named {
+            Named::Rightly => {}
+            Named::Wrongly => problems.push(format!("the planted {bug} is not named: {first_line}")),
+            Named::NotYet if cases < ENOUGH => gaps.push(format!(
+                "the planted {bug} is not named in {within}, which are few (give --cases {ENOUGH}): {first_line}"
+            )),
+            Named::NotYet => {
+                problems.push(format!("the planted {bug} is not named in {within}: {first_line}"));
+            }
         }
     }
-    all
+    Found { problems, gaps }
 }
 
 /// How many reductions, and whether there is a variant in WGSL.
@@ -116,7 +146,8 @@ fn rows(all: &[(&System, &Judgement)]) -> Vec<Vec<String>> {
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (system, judgement) in all {
-        let named = judgement.bugs.values().filter(|(_, named)| *named).count();
+        let named = |(_, named): &&(String, Named)| *named == Named::Rightly;
+        let named = judgement.bugs.values().filter(named).count();
         let baseline = judgement.reductions.get(BASELINE).copied().unwrap_or_default();
         let mean = |count: u64, of: u64| match of {
             0 => "-".to_owned(),

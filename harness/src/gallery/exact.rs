@@ -7,8 +7,9 @@ use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, FaultKind, Launch, Module, Observers, RunError, Schedule, run,
 };
 
-use super::outcome::{BUG, GalleryError, Judgement};
+use super::outcome::{BUG, GalleryError, Judgement, Named};
 use super::sites::Case;
+use super::{BASELINE, NOT_FOUND};
 use crate::gradcheck::ProgramError;
 
 /// Threads of a block.
@@ -146,6 +147,10 @@ pub(super) fn judge<E: Exact>(
             _ => (Case::drawn(index, seed), Schedule::adversarial(index)),
         })
         .collect();
+    let planted = (1..=E::FAULTS.len()).map(|number| format!("{BUG}{number}"));
+    if let Some(variant) = planted.into_iter().find(|variant| !files.contains_key(variant)) {
+        return Err(GalleryError::NoVariant { name: E::NAME.to_owned(), variant });
+    }
     let mut judgement = Judgement::default();
     for (variant, text) in files {
         let module = Module::parse(text).map_err(|source| GalleryError::Program {
@@ -158,6 +163,7 @@ pub(super) fn judge<E: Exact>(
             judgement.bugs.insert(variant.clone(), first_line::<E>(&module, &cases, planted));
             continue;
         }
+        let before = judgement.compared;
         for (case, schedule) in &cases {
             judgement.runs += 1;
             match E::found(&mut Device::new(&module, schedule), case) {
@@ -170,6 +176,10 @@ pub(super) fn judge<E: Exact>(
                 }
             }
         }
+        if judgement.compared == before {
+            let named = if variant.is_empty() { BASELINE } else { variant };
+            judgement.idle.push(format!("{named}: nothing was judged"));
+        }
     }
     Ok(judgement)
 }
@@ -180,24 +190,24 @@ fn first_line<E: Exact>(
     module: &Module,
     cases: &[(Case, Schedule)],
     planted: Option<E::Fault>,
-) -> (String, bool) {
-    let mut seen = "it was not found".to_owned();
+) -> (String, Named) {
+    let mut seen = NOT_FOUND.to_owned();
     for (case, schedule) in cases {
         let found = match E::found(&mut Device::new(module, schedule), case) {
             Ok(found) => found,
             Err(why) => {
                 seen = format!("{}: no result: {}", case.kind, why.words);
                 let Some(races) = E::RACES.filter(|_| why.is_race) else { continue };
-                return (format!("{seen}: {}", E::words(races)), Some(races) == planted);
+                return (format!("{seen}: {}", E::words(races)), Named::of(Some(races) == planted));
             }
         };
         let Some(differs) = E::difference(case, &found) else { continue };
         if let [fault] = E::explaining(case, &found)[..] {
-            return (format!("{differs}: {}", E::words(fault)), Some(fault) == planted);
+            return (format!("{differs}: {}", E::words(fault)), Named::of(Some(fault) == planted));
         }
         seen = format!("{differs}, and no one fault explains it");
     }
-    (seen, false)
+    (seen, Named::NotYet)
 }
 
 #[cfg(test)]

@@ -31,8 +31,28 @@ pub struct Judgement {
     pub best: Option<Best>,
     /// What was wrong with right kernels, in words.
     pub wrong: Vec<String>,
-    /// Of each planted bug the first line of the report, and whether it names the marked line.
-    pub bugs: BTreeMap<String, (String, bool)>,
+    /// What of right kernels was compared with nothing, in words.
+    pub idle: Vec<String>,
+    /// Of each planted bug the first line of the report, and what it comes to.
+    pub bugs: BTreeMap<String, (String, Named)>,
+}
+
+/// Whether the report of a planted bug names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// It does.
+    Rightly,
+    /// It names something else.
+    Wrongly,
+    /// No case shows the bug, or none shows which it is: more cases may.
+    NotYet,
+}
+
+impl Named {
+    /// What was named.
+    pub(super) fn of(is_named: bool) -> Self {
+        if is_named { Self::Rightly } else { Self::Wrongly }
+    }
 }
 
 /// The reduction and threshold that cost the least.
@@ -70,6 +90,28 @@ pub enum GalleryError {
         file: PathBuf,
         /// What is wrong.
         source: ArchiveError,
+    },
+    /// The marks of a source are not those of the bugs that are planted.
+    #[error(
+        "{name}: the marks in {file} are {marked}, and {planted} are planted: mark each bug, and make the archive anew"
+    )]
+    Marks {
+        /// The system.
+        name: String,
+        /// Its source.
+        file: String,
+        /// The bugs that are marked.
+        marked: String,
+        /// Those that there are programs of.
+        planted: String,
+    },
+    /// A variant that is not in the archive.
+    #[error("{name}: there is no variant '{variant}': make the archive anew")]
+    NoVariant {
+        /// The system.
+        name: String,
+        /// The variant.
+        variant: String,
     },
     /// A system's kernels or its manifest.
     #[error("{name}: {source}")]

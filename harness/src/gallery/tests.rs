@@ -61,6 +61,38 @@ fn forward(system: &Floats, case: &Case, output: &str) -> Vec<f64> {
 }
 
 #[test]
+fn a_source_has_a_mark_for_each_bug_that_is_planted_and_no_other() {
+    let source =
+        "const BUG = 0u;\nx = y; // bug 1\nif BUG != 1u {} // bug 2\nselect(a, b, BUG == 12u);";
+    let planted = planted_in_wgsl(source);
+    let names: Vec<_> = planted.keys().map(String::as_str).collect();
+    assert_eq!(names, ["bug1-wgsl", "bug12-wgsl"]);
+    assert!(planted["bug12-wgsl"].starts_with("const BUG = 12u;\n"), "{planted:?}");
+    let marks = marked("mine.wgsl", source, "-wgsl");
+    let refused = agree_on_bugs(("mine", WGSL), (&marks, &planted)).unwrap_err().to_string();
+    let words = "mine: the marks in mine.wgsl are bug1-wgsl, bug2-wgsl, and bug1-wgsl, bug12-wgsl are planted: ";
+    assert!(refused.starts_with(words), "{refused}");
+    let whole = source.replace("12u", "2u");
+    agree_on_bugs(("mine", WGSL), (&marks, &planted_in_wgsl(&whole))).unwrap();
+    let without = whole.replace(NO_BUG, "");
+    let refused = agree_on_bugs(("mine", WGSL), (&marks, &planted_in_wgsl(&without))).unwrap_err();
+    assert!(refused.to_string().contains("and none are planted"), "{refused}");
+    let refused = floats("spheres").program("bug3").unwrap_err().to_string();
+    assert_eq!(refused, "spheres: there is no variant 'bug3': make the archive anew");
+}
+
+#[test]
+fn kernels_of_which_nothing_was_compared_are_named() {
+    for name in [KernelMaps::NAME, GatherScatter::NAME] {
+        let systems = systems(&[name.to_owned()]).unwrap();
+        let judged = systems[0].judge(0, 0).unwrap();
+        assert_eq!((judged.compared, judged.wrong.len()), (0, 0), "{name}");
+        assert!(judged.idle.contains(&"atomic: nothing was judged".to_owned()), "{judged:?}");
+        assert!(judged.bugs.values().all(|(_, named)| *named == Named::NotYet), "{judged:?}");
+    }
+}
+
+#[test]
 fn a_lookup_at_no_place_is_black_and_has_no_gradient() {
     let system = floats("texture");
     let sizes = [("P", 40), ("W", 5), ("H", 3), ("C", 2), ("threshold", 2)];
