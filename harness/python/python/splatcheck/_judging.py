@@ -50,7 +50,7 @@ def assert_gradients(
             compare; or an option is not known.
 
     Warns:
-        UserWarning: an output agrees with a kernel that does nothing, or none of its bounds is finite.
+        UserWarning: most outputs agree with a kernel that does nothing, or no bound is finite.
     """
     __tracebackhide__ = True
     expect_case(case)
@@ -74,9 +74,9 @@ def assert_gradients(
         notes.append(f"formulation any: outside the bounds of the {len(others)} others as well")
     if agreed is None:
         raise AssertionError(message(judged, case, model, notes, diagnose(actual, case, model)))
-    if agreed.not_judged:
-        # One case of many may say nothing of a right kernel.
-        why = "; ".join([agreed.gap] * (agreed.gap is not None) + agreed.not_judged)
+    if agreed.gap is not None:
+        # One case of many may say nothing of a right kernel; of one output most cases say something.
+        why = "; ".join([agreed.gap, *agreed.not_judged])
         warnings.warn(f"not exercised: {_subject(case, model)}: {why}", stacklevel=2)
 
 
