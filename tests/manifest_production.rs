@@ -154,12 +154,12 @@ fn packed_rows_that_a_projection_writes_are_judged() {
     };
     let said = on("", &text, &["--corpus", &corpus, "--cases", "60", "--seed", "3"]);
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
-    let listed = said.out.contains("NOT EXERCISED: covars2d, opacities: no parameter");
+    let listed = said.out.contains("NOT EXERCISED: opacities, colors, covars2d: no parameter");
     assert!(listed && !said.out.contains("NOT EXERCISED: visible"), "{}", said.out);
     let cases = ["--cases", "40", "--seed", "3"];
     for (variant, found) in [
         // Blocks write over each other's rows, and leave others.
-        ("_unshifted", "misuse"),
+        ("_unshifted", "a data race on "),
         ("_unlabelled", "camera_ids["),
         ("_by_row", "gaussian_ids"),
         // What reaches less than a radius into the image has no row.
