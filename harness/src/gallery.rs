@@ -34,8 +34,8 @@ use crate::gradcheck::{
 use exact::Exact;
 use gather_scatter::GatherScatter;
 use kernel_map::KernelMaps;
-use outcome::BUG;
-pub use outcome::{Best, GalleryError, Judgement, Named};
+pub use outcome::{BASELINE, Best, GalleryError, Judgement, Named};
+use outcome::{BUG, NOT_FOUND};
 
 /// A system.
 #[derive(Clone, Debug)]
@@ -92,17 +92,11 @@ pub struct Floats {
     marks: BTreeMap<String, Mark>,
 }
 
-/// The baseline, which the right kernels of a system have.
-pub const BASELINE: &str = "atomic";
-
 /// The variant in WGSL, and what those of its bugs end with.
 pub const WGSL: &str = "wgsl";
 
 /// The line of a program in WGSL that says which bug is planted.
 const NO_BUG: &str = "const BUG = 0u;";
-
-/// What is said of a planted bug that no case shows.
-const NOT_FOUND: &str = "it was not found";
 
 /// The systems whose numbers are integers, by the names of their folders.
 const EXACT: [(&str, exact::Judge); 2] = [

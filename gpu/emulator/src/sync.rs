@@ -13,20 +13,10 @@ use super::ir::{File, Kernel, Place, SINK, ShuffleMode, Slot, Sync, SyncKind, Sy
 use super::lanes::{Active, Bits, LANES};
 use super::registers::Registers;
 use super::shadow::journal::Journal;
-use super::shadow::number::Word;
-use super::shadow::registers::{Beside, Gathered};
 use super::warp::{Fragment, State, Undefined, Warp};
-use answers::{ballot, elect, match_all, match_any, redux, vote};
+use answers::{Part, ballot, elect, gather, match_all, match_any, redux, vote, words_beside};
 
 type Outcome<T> = Result<T, Box<Trouble>>;
-
-/// Lanes, and where the instruction is that they meet with, and its operands.
-#[derive(Clone, Copy)]
-struct Part {
-    operands: SyncOperands,
-    lanes: u32,
-    pc: u32,
-}
 
 /// Executes `sync` at `pc` at once if all active lanes give one mask and are all it waits for:
 /// `every_lane` also for those that have exited.
@@ -219,35 +209,6 @@ fn perform(
         SyncKind::Elect => elect(r, parts, all),
     }
     Ok(())
-}
-
-/// The word that each lane brings as source `which`, and the lanes that bring poison.
-#[inline(always)]
-fn gather(r: &Registers, parts: &[Part], which: usize) -> ([u32; LANES], u32) {
-    let first = parts[0].operands.sources[which];
-    let mut values = *r.words.get(first);
-    let mut poison = r.words.poison(first) & parts[0].lanes;
-    for part in &parts[1..] {
-        let slot = part.operands.sources[which];
-        for lane in Bits(part.lanes) {
-            values[lane] = r.words.get(slot)[lane];
-        }
-        poison |= r.words.poison(slot) & part.lanes;
-    }
-    (values, poison)
-}
-
-/// What is beside the word that each lane brings to a shuffle or reduction.
-fn words_beside(beside: &Beside, values: &[u32; LANES], parts: &[Part]) -> Gathered {
-    if let [part] = parts {
-        return beside.gather(part.operands.sources[0], values);
-    }
-    let mut all = [Word::None; LANES];
-    for part in parts {
-        let own = beside.gather(part.operands.sources[0], values);
-        Bits(part.lanes).for_each(|lane| all[lane] = own.get(lane));
-    }
-    Gathered::Words(Box::new(all))
 }
 
 /// Gives each lane what its source brings; what comes from a lane that does not take part is poison, and

@@ -7,9 +7,8 @@ use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, FaultKind, Launch, Module, Observers, RunError, Schedule, run,
 };
 
-use super::outcome::{BUG, GalleryError, Judgement, Named};
+use super::outcome::{BASELINE, BUG, GalleryError, Judgement, NOT_FOUND, Named};
 use super::sites::Case;
-use super::{BASELINE, NOT_FOUND};
 use crate::gradcheck::ProgramError;
 
 /// Threads of a block.

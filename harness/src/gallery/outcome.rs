@@ -11,6 +11,12 @@ use crate::gradcheck::{ProgramError, Traffic};
 /// What a variant with a planted bug begins with.
 pub(super) const BUG: &str = "bug";
 
+/// The baseline, which the right kernels of a system have.
+pub const BASELINE: &str = "atomic";
+
+/// What is said of a planted bug that no case shows.
+pub(super) const NOT_FOUND: &str = "it was not found";
+
 /// What came of a system.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
@@ -33,7 +39,7 @@ pub struct Judgement {
     pub wrong: Vec<String>,
     /// What of right kernels was compared with nothing, in words.
     pub idle: Vec<String>,
-    /// Of each planted bug the first line of the report, and what it comes to.
+    /// Of each planted bug the first line of the report, and whether that names it.
     pub bugs: BTreeMap<String, (String, Named)>,
 }
 

@@ -16,12 +16,14 @@ use super::super::ir::{IntegerBinary, NarrowFormat};
 use super::super::lanes::{Bits, LANES};
 use super::super::rare::narrow::single;
 use super::journal::{Journal, Loss};
-use super::number::{Count, Known, NO_FLOAT, Shadow, Source, Word, relevant, up};
+use super::number::{Count, Known, NO_FLOAT, Shadow, Source, Word, is_near_zero, relevant, up};
 use super::registers::Gathered;
-use super::signs::{SIGN, is_near_zero};
 use super::table::accuracy::Accuracy;
 use super::table::{Function, error};
 use super::tape::Flags;
+
+/// The bit of an f32 that is its sign.
+pub(super) const SIGN: u32 = 1 << 31;
 
 const MANTISSA: u32 = 0x7f_ffff;
 

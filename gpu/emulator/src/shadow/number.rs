@@ -320,6 +320,11 @@ impl Wide {
     }
 }
 
+/// Whether a number may be on either side of 0.
+pub(super) fn is_near_zero(shadow: &Shadow) -> bool {
+    shadow.x.abs() <= f64::from(shadow.r)
+}
+
 /// What is beside a word matters only where its bits do not say it.
 pub(super) fn relevant((word, _): &(Word, u32)) -> bool {
     match word {

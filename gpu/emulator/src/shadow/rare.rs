@@ -8,12 +8,11 @@ use super::super::ir::{Comparison, Double, File, Permutation, Place, Rare, RareO
 use super::super::lanes::Bits;
 use super::super::rare::{logic3, permute, takes_first};
 use super::super::registers::Registers;
-use super::bits::Integers;
+use super::bits::{Integers, SIGN};
 use super::journal::Journal;
 use super::magic::rounds_doubles;
-use super::number::{Shadow, Wide, Word, relevant};
+use super::number::{Shadow, Wide, Word, is_near_zero, relevant};
 use super::registers::Beside;
-use super::signs::{SIGN, is_near_zero};
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::wides::{DOUBLE, halves};

@@ -6,15 +6,13 @@
 use super::super::ir::{Comparison, IntegerBinary, Slot};
 use super::super::lanes::Bits;
 use super::super::registers::Registers;
-use super::bits::{Integers, Operand};
+use super::bits::{Integers, Operand, SIGN};
 use super::journal::{Decided, Journal};
-use super::number::{NO_FLOAT, Part, Shadow, Whole, Word, depends, relevant};
+use super::number::{NO_FLOAT, Part, Shadow, Whole, Word, depends, is_near_zero, relevant};
 use super::registers::Beside;
 use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::wides::halves;
-
-pub(super) const SIGN: u32 = 1 << 31;
 
 /// The number whose sign a word has as its highest bit, whatever became of the others.
 fn signed_by((word, bits): &Operand) -> Option<Shadow> {
@@ -33,11 +31,6 @@ fn signed_by((word, bits): &Operand) -> Option<Shadow> {
         Word::Halves([_, high]) => high,
         Word::None | Word::Narrow(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => None,
     }
-}
-
-/// Whether a number may be on either side of 0.
-pub(super) fn is_near_zero(shadow: &Shadow) -> bool {
-    shadow.x.abs() <= f64::from(shadow.r)
 }
 
 impl Journal {

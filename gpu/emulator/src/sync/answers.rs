@@ -5,7 +5,44 @@ use super::super::lanes::{Active, Bits, LANES};
 use super::super::registers::Registers;
 use super::super::shadow::journal::Journal;
 use super::super::shadow::number::Word;
-use super::{Part, gather, words_beside};
+use super::super::shadow::registers::{Beside, Gathered};
+
+/// Lanes, and where the instruction is that they meet with, and its operands.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub(super) operands: SyncOperands,
+    pub(super) lanes: u32,
+    pub(super) pc: u32,
+}
+
+/// The word that each lane brings as source `which`, and the lanes that bring poison.
+#[inline(always)]
+pub(super) fn gather(r: &Registers, parts: &[Part], which: usize) -> ([u32; LANES], u32) {
+    let first = parts[0].operands.sources[which];
+    let mut values = *r.words.get(first);
+    let mut poison = r.words.poison(first) & parts[0].lanes;
+    for part in &parts[1..] {
+        let slot = part.operands.sources[which];
+        for lane in Bits(part.lanes) {
+            values[lane] = r.words.get(slot)[lane];
+        }
+        poison |= r.words.poison(slot) & part.lanes;
+    }
+    (values, poison)
+}
+
+/// What is beside the word that each lane brings to a shuffle or reduction.
+pub(super) fn words_beside(beside: &Beside, values: &[u32; LANES], parts: &[Part]) -> Gathered {
+    if let [part] = parts {
+        return beside.gather(part.operands.sources[0], values);
+    }
+    let mut all = [Word::None; LANES];
+    for part in parts {
+        let own = beside.gather(part.operands.sources[0], values);
+        Bits(part.lanes).for_each(|lane| all[lane] = own.get(lane));
+    }
+    Gathered::Words(Box::new(all))
+}
 
 /// The lanes whose predicate is true, and those that get poison: all of them if any brings it.
 fn truth(r: &Registers, parts: &[Part], all: u32) -> (u32, u32) {

@@ -8,8 +8,6 @@ use std::borrow::Cow;
 use splatcheck_gpu::stage::Port;
 use splatcheck_gpu::{Dtype, EngineError, Tensors};
 
-pub use memory::Whole;
-
 use super::axes::Axes;
 use super::kind::KernelKind;
 use super::symbols::Symbols;
@@ -90,6 +88,18 @@ impl Field {
             Self::Whole(_) | Self::Pad => 0,
         }
     }
+}
+
+/// How whole numbers lie in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whole {
+    /// With 32 bits.
+    #[default]
+    Word,
+    /// With 64 bits.
+    Wide,
+    /// In a byte: truths, as a `bool` has them.
+    Byte,
 }
 
 /// What a project's numbers mean where they are not gsplat's.

@@ -1,20 +1,8 @@
 //! How the numbers of an array lie in memory, and what bytes of it come back as.
 
-use super::Array;
+use super::{Array, Whole};
 use crate::floats;
 use crate::layout::symbols::Symbols;
-
-/// How whole numbers lie in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Whole {
-    /// With 32 bits.
-    #[default]
-    Word,
-    /// With 64 bits.
-    Wide,
-    /// In a byte: truths, as a `bool` has them.
-    Byte,
-}
 
 impl Array {
     /// Bytes of a number in memory.
