@@ -81,7 +81,7 @@ pub(super) fn manifest(
     }
     check.views(&manifest)?;
     check.buffers(&manifest)?;
-    check.sums(&mut manifest)?;
+    check.sums(&manifest)?;
     Check::packed(&manifest)?;
     Check::outputs(&manifest)?;
     Check::channels(&manifest)?;

@@ -431,7 +431,8 @@ impl<'a> Arrays<'a> {
         let is_list = |(array, _): &&(&Array, Buffer)| array.holds(Tensor::Indptr);
         let Some((array, buffer)) = self.tensors.iter().find(is_list) else { return Ok(None) };
         let words = array.of_bytes(&device.read(&array.name(), *buffer)?);
-        let ends = packed::ends(&words, &self.symbols);
+        let numbers: Vec<i32> = words.into_iter().map(u32::cast_signed).collect();
+        let ends = packed::ends(&numbers, &self.symbols);
         let ends = ends.map_err(|error| EngineError::Device(error.to_string()))?;
         Ok(Some(ends.last().copied().unwrap_or(0)))
     }

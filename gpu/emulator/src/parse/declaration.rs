@@ -55,22 +55,8 @@ impl<'a> Scopes<'a> {
         None
     }
 
-    /// A predicate without a name; `None` when there are more registers than slots.
-    pub(super) fn predicate(&mut self) -> Option<u16> {
-        let slot = self.counts.predicates;
-        self.counts.predicates = slot.checked_add(1).filter(|&end| end <= u16::MAX / 2)?;
-        Some(slot)
-    }
-
-    /// A word without a name; `None` when there are more registers than slots.
-    pub(super) fn word(&mut self) -> Option<u16> {
-        let slot = self.counts.words;
-        self.counts.words = slot.checked_add(1).filter(|&end| end <= u16::MAX / 2)?;
-        Some(slot)
-    }
-
-    /// Adds a declaration; `None` when there are more registers than slots.
-    fn declare(&mut self, name: &'a str, range: Option<u16>, class: Class) -> Option<()> {
+    /// The first of so many new registers; `None` when there are more registers than slots.
+    pub(super) fn unnamed(&mut self, class: Class, count: u16) -> Option<u16> {
         let counter = match class {
             Class::Predicate => &mut self.counts.predicates,
             Class::Half | Class::Word => &mut self.counts.words,
@@ -78,7 +64,13 @@ impl<'a> Scopes<'a> {
         };
         let first = *counter;
         // Half of the slots are left to constants.
-        *counter = first.checked_add(range.unwrap_or(1)).filter(|&end| end <= u16::MAX / 2)?;
+        *counter = first.checked_add(count).filter(|&end| end <= u16::MAX / 2)?;
+        Some(first)
+    }
+
+    /// Adds a declaration; `None` when there are more registers than slots.
+    fn declare(&mut self, name: &'a str, range: Option<u16>, class: Class) -> Option<()> {
+        let first = self.unnamed(class, range.unwrap_or(1))?;
         self.open.last_mut()?.push(Declared { name, range, class, first });
         Some(())
     }

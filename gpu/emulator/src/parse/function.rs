@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::declaration::{LARGEST, Scopes};
 use super::{
-    Function, FunctionKind, Parsed, Parser, Problem, RegisterCounts, Source, Space, Token, Variable,
+    Class, Function, FunctionKind, Parsed, Parser, Problem, RegisterCounts, Source, Space, Token,
+    Variable,
 };
 
 /// Whether an instruction reads or writes the flag CC.CF.
@@ -38,7 +39,7 @@ impl<'a> Parser<'_, 'a> {
         self.targets.clear();
         let read = self.signature(&mut function).and_then(|()| self.body(&mut function));
         if function.body.iter().any(|statement| carries(statement.opcode)) {
-            function.carry = self.scopes.word();
+            function.carry = self.scopes.unnamed(Class::Word, 1);
         }
         function.registers = self.scopes.counts;
         if let Err(problem) = read {

@@ -82,7 +82,10 @@ impl<'a> Parser<'_, 'a> {
             self.error(format!("expected the label of .branchtargets, found '{list}'"))
         })?;
         let count = i64::try_from(targets.len()).unwrap_or(i64::MAX);
-        let is_one = self.scopes.predicate().ok_or_else(|| self.error("too many registers"))?;
+        let is_one = self
+            .scopes
+            .unnamed(Class::Predicate, 1)
+            .ok_or_else(|| self.error("too many registers"))?;
         let is_one = Register { class: Class::Predicate, slot: is_one };
         let mut push = |guard, opcode, all: Vec<Operand<'a>>| {
             let first = self.operands.len();

@@ -62,8 +62,8 @@ impl Journal {
         tied
     }
 
-    /// `setp`: the path is that of the f32. Where another predicate decides what
-    /// becomes of both, the comparison does not.
+    /// `setp`: the path is that of the f32. Where another predicate decides what becomes of both, the comparison does
+    /// not.
     #[inline(always)]
     pub(super) fn set_predicate(&mut self, beside: &mut Beside, active: u32, setp: &Setp) {
         let active = if setp.combine.is_some() { active & self.deciding } else { active };
@@ -161,10 +161,15 @@ impl Journal {
         b: Shadow,
     ) -> bool {
         let (open, tie) = overlap(&a, &b);
+        self.decide_in(beside, lane, open, tie);
+        tie && (depends(a.n) || depends(b.n))
+    }
+
+    /// A decision of one lane, which leads it somewhere.
+    pub(super) fn decide_in(&mut self, beside: &mut Beside, lane: usize, open: bool, tie: bool) {
         beside.open |= u32::from(open) << lane;
         self.undecided |= u32::from(open) << lane;
-        self.decide(Decided { all: 1, open: u64::from(open), ties: u64::from(tie) });
-        tie && (depends(a.n) || depends(b.n))
+        self.decide(Decided { all: 1, open: open.into(), ties: tie.into() });
     }
 
     /// min and max of f32.

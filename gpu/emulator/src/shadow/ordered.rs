@@ -10,7 +10,7 @@ mod order;
 
 use super::super::ir::{Compared, Comparison, Setp};
 use super::super::lanes::Bits;
-use super::journal::{Decided, Journal, Loss};
+use super::journal::{Journal, Loss};
 use super::number::{Count, Known, NO_FLOAT, Part, Shadow, Whole, Wide, Word, depends, relevant};
 use super::registers::Beside;
 use super::wides::{self, halves};
@@ -299,7 +299,7 @@ impl Journal {
         let mut tied = 0;
         for lane in Bits(lanes) {
             // What a library function decides says nothing of its result, which is that of the function.
-            if beside.calls.get(lane).is_some_and(|calls| !calls.is_empty()) {
+            if beside.is_in_call(lane) {
                 continue;
             }
             let (decision, sources) = self.decision_of(beside, lane, (setp, width));
@@ -314,9 +314,7 @@ impl Journal {
                 self.note(Loss::Decision);
             }
             let is_tie = decision == Decision::Tie;
-            beside.open |= u32::from(open) << lane;
-            self.undecided |= u32::from(open) << lane;
-            self.decide(Decided { all: 1, open: u64::from(open), ties: u64::from(is_tie) });
+            self.decide_in(beside, lane, open, is_tie);
             tied |= u32::from(is_tie && (depends(a) || depends(b))) << lane;
         }
         tied

@@ -265,9 +265,8 @@ impl Lane<'_> {
             }
             false => (one.float(k), one.sources[k].word().1 & SIGN != 0),
         };
-        let mut negative = of(0, self).1;
+        let (sign, mut negative) = of(0, self);
         if !self.sources[0].is_none() {
-            let (sign, _) = of(0, self);
             let turned = self.journal.take_sign(self.beside, self.lane, (&sign, SIGN));
             negative ^= turned;
         }

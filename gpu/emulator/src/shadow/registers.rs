@@ -344,7 +344,12 @@ impl Beside {
         self.open >> lane & 1 == 1
     }
 
-    /// The same of 64 bits, which may be an f64 with nothing beside it.
+    /// Whether a lane is inside of a library function.
+    pub(super) fn is_in_call(&self, lane: usize) -> bool {
+        self.calls.get(lane).is_some_and(|calls| !calls.is_empty())
+    }
+
+    /// [`Self::leaving_single`] of 64 bits, which may be an f64 with nothing beside it.
     pub(crate) fn leaving_wide(&self, lane: usize, wide: Wide, bits: u64) -> Wide {
         if !self.is_open(lane) {
             return wide;

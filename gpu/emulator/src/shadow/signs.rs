@@ -7,7 +7,7 @@ use super::super::ir::{Comparison, IntegerBinary, Slot};
 use super::super::lanes::Bits;
 use super::super::registers::Registers;
 use super::bits::{Integers, Operand, SIGN};
-use super::journal::{Decided, Journal};
+use super::journal::Journal;
 use super::number::{NO_FLOAT, Part, Shadow, Whole, Word, depends, is_near_zero, relevant};
 use super::registers::Beside;
 use super::table::Function;
@@ -42,15 +42,12 @@ impl Journal {
         (shadow, turns): (&Shadow, u32),
     ) -> bool {
         // What a library function decides says nothing of its result, which is that of the function.
-        let inside = beside.calls.get(lane).is_some_and(|calls| !calls.is_empty());
-        if inside {
+        if beside.is_in_call(lane) {
             return false;
         }
         let tie = shadow.x == 0.0;
         let open = is_near_zero(shadow) && !tie;
-        beside.open |= u32::from(open) << lane;
-        self.undecided |= u32::from(open) << lane;
-        self.decide(Decided { all: 1, open: open.into(), ties: tie.into() });
+        self.decide_in(beside, lane, open, tie);
         let reversed = tie && depends(shadow.n) && self.tie(Comparison::Ge, [1 << lane, 0]);
         if reversed {
             self.turns[lane] = turns;
@@ -166,10 +163,15 @@ impl Journal {
 
     /// After an operation on words: turns what signs that are taken the other way turn.
     pub(super) fn turn_signs(&self, r: &mut Registers, slot: Slot, lanes: u32) {
-        for lane in Bits(lanes) {
-            let poisoned = r.words.poison(slot) >> lane & 1 == 1;
-            let value = r.words.get(slot)[lane] ^ self.turns[lane];
-            r.words.set_lane(slot, lane, value, poisoned);
-        }
+        turn(r, slot, lanes, |lane| self.turns[lane]);
+    }
+}
+
+/// Turns these bits of lanes of a word.
+pub(super) fn turn(r: &mut Registers, slot: Slot, lanes: u32, bits: impl Fn(usize) -> u32) {
+    for lane in Bits(lanes) {
+        let poisoned = r.words.poison(slot) >> lane & 1 == 1;
+        let value = r.words.get(slot)[lane] ^ bits(lane);
+        r.words.set_lane(slot, lane, value, poisoned);
     }
 }

@@ -48,7 +48,7 @@ impl Check<'_> {
             found.push(self.scan(scan, &at.key("scan"))?);
         }
         if let Some(of) = cumsum {
-            // Its shape is that of the other: [`Check::sums`].
+            // It has as many elements as the other has when it is made.
             let shape = Shape { bytes: 4, sides: Vec::new() };
             found.push(Contents { shape, fill: Fill::Cumsum(of.clone()) });
         }
@@ -58,42 +58,38 @@ impl Check<'_> {
         }
     }
 
-    /// Gives what adds up another array that array's shape.
-    pub(super) fn sums(&self, manifest: &mut Manifest) -> Result<(), Problem> {
+    /// What adds up another array can, when it is asked for.
+    pub(super) fn sums(&self, manifest: &Manifest) -> Result<(), Problem> {
         // The first launch that takes a buffer.
-        let first = |manifest: &Manifest, name: &str| {
+        let first = |name: &str| {
             manifest.launches.iter().position(|launch| {
                 let mut all = launch.parameters.iter().flat_map(|one| one.argument.pointers());
                 all.any(|one| *one == Argument::Named(name.to_owned()))
             })
         };
         let sums = manifest.buffers.iter().filter_map(|(name, contents)| match &contents.fill {
-            Fill::Cumsum(of) => Some((name.clone(), of.clone())),
+            Fill::Cumsum(of) => Some((name, of)),
             _ => None,
         });
-        for (name, of) in sums.collect::<Vec<_>>() {
+        for (name, of) in sums {
             let problem = |advice: &str| {
-                Err(Problem::new(format!("buffer.{name}.cumsum"), quoted(&of), advice))
+                Err(Problem::new(format!("buffer.{name}.cumsum"), quoted(of), advice))
             };
             if self.language == Language::Wgsl {
                 return problem(
                     "only programs of CUDA have it: add up in an entry point of your own",
                 );
             }
-            let Some(source) = manifest.buffers.get(&of) else {
+            let Some(source) = manifest.buffers.get(of) else {
                 return problem("expected the name of another buffer");
             };
             if source.shape.bytes != 4 || matches!(source.fill, Fill::Cumsum(_)) {
                 return problem("expected a buffer of i32 or u32 that launches write");
             }
-            if first(manifest, &of) >= first(manifest, &name) {
+            if first(of) >= first(name) {
                 return problem(
                     "a launch before the first that takes the sums must have written it",
                 );
-            }
-            let shape = source.shape.clone();
-            if let Some(contents) = manifest.buffers.get_mut(&name) {
-                contents.shape = shape;
             }
         }
         Ok(())

@@ -34,7 +34,7 @@ impl Array {
 /// Whether both are numbers of the same output, or say the same of it. `either`: whether a case may have one of the
 /// two forms of colours and not the other, as it may of two arrays.
 fn are_one([a, b]: [Tensor; 2], kind: KernelKind, either: bool) -> bool {
-    // The magnitudes are compared by themselves, and which rows there are is said by several arrays together.
+    // The magnitudes are compared by themselves. Three arrays together say which rows there are.
     let of_its_own = |tensor: Tensor| tensor == Tensor::VMeans2dAbs || is_list(tensor);
     let is_form = |tensor: Tensor| [Tensor::VColors, Tensor::VSh].contains(&tensor);
     let forms = either && kind == KernelKind::ProjectBackward && is_form(a) && is_form(b);

@@ -84,9 +84,9 @@ fn column(held: &[(&Array, Vec<u32>)], tensor: Tensor, symbols: &Symbols) -> Opt
 ///
 /// # Errors
 /// [`NoRows`] where it does not begin with 0, falls, or ends beyond C N.
-pub fn ends(indptr: &[u32], symbols: &Symbols) -> Result<Vec<usize>, NoRows> {
+pub fn ends(indptr: &[i32], symbols: &Symbols) -> Result<Vec<usize>, NoRows> {
     let most = symbols.cameras * symbols.gaussians;
-    let mut numbers = indptr.iter().map(|word| word.cast_signed()).enumerate();
+    let mut numbers = indptr.iter().copied().enumerate();
     if let Some((_, begin)) = numbers.next().filter(|(_, begin)| *begin != 0) {
         return Err(NoRows::Begin(begin));
     }
@@ -108,7 +108,6 @@ pub fn rows(held: &[(&Array, Vec<u32>)], symbols: &Symbols) -> Result<Option<Vec
     let Some(((indptr, cameras), gaussians)) = indptr.zip(cameras).zip(gaussians) else {
         return Ok(None);
     };
-    let indptr: Vec<u32> = indptr.into_iter().map(i32::cast_unsigned).collect();
     let (mut places, mut seen, mut begin) = (Vec::new(), BTreeMap::new(), 0);
     for (camera, end) in ends(&indptr, symbols)?.into_iter().enumerate() {
         for row in begin..end {

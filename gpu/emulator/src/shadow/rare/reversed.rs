@@ -5,6 +5,7 @@ use super::super::super::lanes::{Bits, low};
 use super::super::super::rare::takes_first;
 use super::super::super::registers::Registers;
 use super::super::journal::Journal;
+use super::super::signs::turn;
 
 impl Journal {
     /// After a rare operation: takes the other way in these lanes, by halves.
@@ -21,11 +22,11 @@ impl Journal {
         match rare.op {
             RareOp::SetNarrow { to, format, packed, .. } => {
                 let one = low(format.set(to, packed));
-                turn(r, slot, lanes, one);
-                turn(r, slot, upper, one << 16);
+                turn(r, slot, lanes, |_| one);
+                turn(r, slot, upper, |_| one << 16);
             }
-            RareOp::Set { float: true, .. } => turn(r, slot, lanes, 1.0_f32.to_bits()),
-            RareOp::Set { float: false, .. } => turn(r, slot, lanes, u32::MAX),
+            RareOp::Set { float: true, .. } => turn(r, slot, lanes, |_| 1.0_f32.to_bits()),
+            RareOp::Set { float: false, .. } => turn(r, slot, lanes, |_| u32::MAX),
             RareOp::SelectBySign { float, flush } => {
                 for lane in Bits(lanes) {
                     let k = usize::from(takes_first(self.words[2][lane], float, flush));
@@ -76,14 +77,5 @@ impl Journal {
             | RareOp::Test { .. }
             | RareOp::Wave { .. } => {}
         }
-    }
-}
-
-/// Turns bits of lanes of a word.
-fn turn(r: &mut Registers, slot: u16, lanes: u32, bits: u32) {
-    for lane in Bits(lanes) {
-        let poisoned = r.words.poison(slot) >> lane & 1 == 1;
-        let value = r.words.get(slot)[lane] ^ bits;
-        r.words.set_lane(slot, lane, value, poisoned);
     }
 }
