@@ -145,25 +145,33 @@ fn candidates(parts: &[Contribution]) -> [Vec<Part>; 4] {
 /// The first hypothesis that explains the wrong elements; `parts` says what an element is made of.
 #[must_use]
 pub fn explain(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option<Explained> {
-    if let Some(words) = as_a_whole(array) {
-        return Some(Explained { words, line: None });
-    }
-    of_parts(array, parts)
-}
-
-/// The operand, line or threads whose part the wrong elements lack, or have otherwise.
-fn of_parts(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option<Explained> {
     let mut tried: Vec<&Element> = array.wrong.iter().collect();
     tried.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
     tried.truncate(TRIED);
     let tried: Vec<Wrong<'_>> =
         tried.into_iter().map(|element| Wrong { element, parts: parts(element.index) }).collect();
-    let [operands, pairs, copies, lines] = candidates(&tried.first()?.parts.uses);
-    let all = [&operands, &pairs, &copies, &lines].map(Vec::len).iter().sum::<usize>();
-    let (threads, given) = (threads::most(&tried), &tried.first()?.parts.given);
-    if !is_surprising(&tried, FACTORS.len() * (all + given.len()) + threads) {
-        return None;
+    let first = &tried.first()?.parts;
+    let groups = candidates(&first.uses);
+    let operands = groups.iter().map(Vec::len).sum::<usize>() + first.given.len();
+    let all = 1 + FACTORS.len() * operands + threads::most(&tried);
+    if let Some(words) = as_a_whole(array, all) {
+        return Some(Explained { words, line: None });
     }
+    of_parts(array, &tried, &groups).filter(|_| is_surprising(tried.iter().map(chance), all))
+}
+
+/// How far an element is off, and how near to what an explanation says it must lie.
+fn chance(Wrong { element, .. }: &Wrong<'_>) -> (f64, f64) {
+    ((element.found - element.expected).abs(), 2.0 * element.uncertainty)
+}
+
+/// The operand, line or threads whose part the wrong elements lack, or have otherwise.
+fn of_parts(
+    array: &WrongArray<'_>,
+    tried: &[Wrong<'_>],
+    [operands, pairs, copies, lines]: &[Vec<Part>; 4],
+) -> Option<Explained> {
+    let given = &tried.first()?.parts.given;
     let is_so = |value: &dyn Fn(&Parts) -> f64, factor: f64| {
         tried.iter().all(|Wrong { element, parts }| {
             let predicted = element.expected + (factor - 1.0) * value(parts);
@@ -187,29 +195,27 @@ fn of_parts(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option<Ex
         })
     };
     let of_threads = || {
-        let words = threads::explain(array.name, &tried)?;
+        let words = threads::explain(array.name, tried)?;
         Some(Explained { words, line: None })
     };
     // A square has two equal operands: that both are missing is not that one has the wrong sign.
     let (missing, others) = FACTORS.split_at(1);
-    of_group(&operands, missing)
-        .or_else(|| of_group(&copies, missing))
+    of_group(operands, missing)
+        .or_else(|| of_group(copies, missing))
         .or_else(of_given)
-        .or_else(|| of_group(&pairs, missing))
-        .or_else(|| of_group(&operands, others))
-        .or_else(|| of_group(&copies, others))
-        .or_else(|| of_group(&lines, &FACTORS))
+        .or_else(|| of_group(pairs, missing))
+        .or_else(|| of_group(operands, others))
+        .or_else(|| of_group(copies, others))
+        .or_else(|| of_group(lines, &FACTORS))
         .or_else(of_threads)
 }
 
-/// Whether wrong elements are so far off that none of so many explanations fits them by chance: each element
-/// lies within twice its uncertainty of what an explanation says as often as that is a part of its error.
+/// Whether elements are so far off that none of so many explanations fits them by chance: each element lies within a
+/// radius of what an explanation says as often as that is a part of its error.
 #[expect(clippy::cast_precision_loss, reason = "thousands of explanations")]
-fn is_surprising(wrong: &[Wrong<'_>], explanations: usize) -> bool {
-    let bits = |Wrong { element, .. }: &Wrong<'_>| {
-        surprise((element.found - element.expected).abs(), 2.0 * element.uncertainty)
-    };
-    wrong.iter().map(bits).sum::<f64>() >= (explanations.max(1) as f64).log2()
+fn is_surprising(elements: impl Iterator<Item = (f64, f64)>, explanations: usize) -> bool {
+    let bits = elements.map(|(error, radius)| surprise(error, radius)).sum::<f64>();
+    bits >= (explanations.max(1) as f64).log2()
 }
 
 /// How surprising it is, in bits, that an element which is off by `error` lies within a radius of where something
@@ -218,26 +224,35 @@ pub(crate) fn surprise(error: f64, radius: f64) -> f64 {
     (error / radius).log2().clamp(0.0, 24.0)
 }
 
-/// All wrong elements are the same multiple of what they must be.
-fn as_a_whole(array: &WrongArray<'_>) -> Option<String> {
+/// All wrong elements are the same multiple of what they must be. The largest says which, and the others are too far
+/// off to be so by chance.
+fn as_a_whole(array: &WrongArray<'_>, explanations: usize) -> Option<String> {
     let WrongArray { name, of, wrong, compared, zeros } = *array;
-    let largest = wrong.iter().max_by(|a, b| a.expected.abs().total_cmp(&b.expected.abs()))?;
+    let by_size = |a: &&Element, b: &&Element| a.expected.abs().total_cmp(&b.expected.abs());
+    let largest = wrong.iter().max_by(by_size)?;
     if largest.expected.abs() <= largest.uncertainty
         || wrong.len() < 2
         || wrong.len() + zeros < compared
     {
         return None;
     }
+    let off = |element: &Element, factor: f64| (element.found - factor * element.expected).abs();
+    let fits = |factor: f64, radius: &dyn Fn(&Element) -> f64| {
+        let others = wrong.iter().filter(|element| element.index != largest.index);
+        wrong.iter().all(|element| off(element, factor) <= radius(element))
+            && is_surprising(others.map(|one| (off(one, 1.0), radius(one))), explanations)
+    };
     let factor = largest.found / largest.expected;
     let slack = largest.uncertainty / largest.expected.abs() * (1.0 + factor.abs());
-    let same = wrong.iter().all(|element| {
-        let predicted = factor * element.expected;
-        (element.found - predicted).abs()
-            <= element.uncertainty * (1.0 + factor.abs()) + slack * element.expected.abs()
-    });
-    let all = same.then_some(wrong.len())?;
     // What is left of a sum that cancels is no factor.
-    let nothing = wrong.iter().all(|element| element.found.abs() <= element.uncertainty);
+    let nothing = fits(0.0, &|element| element.uncertainty);
+    let same = fits(factor, &|element| {
+        element.uncertainty * (1.0 + factor.abs()) + slack * element.expected.abs()
+    });
+    if !nothing && !same {
+        return None;
+    }
+    let all = wrong.len();
     // What is compared with another program's is compared with its own name.
     let (truth, missing) = match name == of {
         true => ("the other program's", "a factor".to_owned()),
@@ -261,6 +276,8 @@ fn ordinal(operand: u8) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use splatcheck_emulator::Share;
+
     use super::*;
 
     #[test]
@@ -268,5 +285,39 @@ mod tests {
         assert_eq!(file_and_line("pair.cu:9"), Some(("pair.cu", 9)));
         assert_eq!(file_and_line("pair.wgsl:36:5"), Some(("pair.wgsl", 36)), "not the column");
         assert_eq!(file_and_line("pair.cu"), None, "no line");
+    }
+
+    /// What is said of elements of which each must be 1, and none is made of anything.
+    fn said(found: &[f64], uncertainty: f64) -> Option<String> {
+        let element = |(index, &found): (usize, &f64)| {
+            let float = 0.0;
+            Element { index, found, expected: 1.0, uncertainty, float }
+        };
+        let wrong: Vec<Element> = found.iter().enumerate().map(element).collect();
+        let array =
+            WrongArray { name: "v_x", of: "x", compared: wrong.len(), zeros: 0, wrong: &wrong };
+        let share = |lane| Share {
+            kernel: "forward".to_owned(),
+            block: [0; 3],
+            warp: 0,
+            lane: Some(lane),
+            value: 0.25,
+        };
+        let parts = |_| Parts { shares: (0..4).map(share).collect(), ..Parts::default() };
+        explain(&array, &parts).map(|explained| explained.words)
+    }
+
+    #[test]
+    fn a_factor_is_one_where_other_elements_bear_it_out() {
+        let words = |what| {
+            let why = "a factor of x's gradient is missing or wrong";
+            Some(format!("v_x is {what} throughout (3 elements): {why}"))
+        };
+        let half = words("0.500000 times the derivative");
+        assert_eq!(said(&[0.5, 0.5, 0.5], 1e-6), half, "far off, and alike");
+        assert_eq!(said(&[1e-9, 0.0, 0.0], 1e-6), words("zero"), "nothing is left");
+        assert_eq!(said(&[0.5, 0.5, 0.6], 1e-6), None, "one has another factor");
+        assert_eq!(said(&[0.95, 0.98, 0.97], 0.02), None, "about as far off as they are uncertain");
+        assert_eq!(said(&[0.5], 1e-6), None, "one element has some factor always");
     }
 }
