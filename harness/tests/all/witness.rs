@@ -373,10 +373,20 @@ struct Died {
     by_comparison: Option<bool>,
 }
 
-/// Every mutant of a backward kernel that changes values dies by its forward kernel alone, and beside a right kernel
-/// with another reduction alone.
 #[test]
+fn a_third_of_the_mutants_that_change_values_die_without_the_oracle() {
+    die_without_the_oracle(3);
+}
+
+#[test]
+#[ignore = "takes five minutes; a third runs always"]
 fn every_mutant_that_changes_values_dies_without_the_oracle() {
+    die_without_the_oracle(1);
+}
+
+/// One of so many mutants of backward kernels that change values: they die by their forward kernels alone, and beside
+/// right kernels with another reduction alone.
+fn die_without_the_oracle(step: usize) {
     let (mutants, unread) =
         read_mutants(&tree("tests/mutants"), &|_, _| true).expect("they are there");
     assert_eq!(unread.gap("mutants"), None, "all can be read");
@@ -386,6 +396,7 @@ fn every_mutant_that_changes_values_dies_without_the_oracle() {
         .iter()
         .filter(|mutant| mutant.language == Language::Cuda && leaves_values(mutant).is_none())
         .filter(|mutant| classes.contains_key(mutant.workload.as_str()))
+        .step_by(step)
         .collect();
     let tried: Vec<(&str, Option<Died>)> = own
         .par_iter()
@@ -404,21 +415,21 @@ fn every_mutant_that_changes_values_dies_without_the_oracle() {
             })
         })
         .collect();
-    let left: BTreeSet<&str> =
-        tried.iter().filter(|(_, died)| died.is_none()).map(|(name, _)| *name).collect();
-    assert_eq!(left.into_iter().collect::<Vec<_>>(), OF_CHECKPOINTS, "what is not tried");
+    let left = tried.iter().filter(|(_, died)| died.is_none()).map(|(name, _)| *name);
+    let left: BTreeSet<&str> = left.filter(|name| !OF_CHECKPOINTS.contains(name)).collect();
+    assert!(left.is_empty(), "not tried: {left:?}");
     let died: Vec<&Died> = tried.iter().filter_map(|(_, died)| died.as_ref()).collect();
     let alive = |lives: &dyn Fn(&Died) -> bool| {
         let alive = died.iter().filter(|died| lives(died)).map(|died| died.name.as_str());
-        alive.collect::<Vec<_>>()
+        alive.filter(|name| *name != RACE).collect::<Vec<_>>()
     };
     let beside = died.iter().filter(|died| died.by_comparison.is_some()).count();
     println!("{} kernels with a mistake, {beside} of them beside another reduction", died.len());
-    assert!(died.len() >= 100, "only {} kernels were tried", died.len());
-    assert!(beside >= 90, "only {beside} kernels were compared");
-    assert_eq!(alive(&|died| !died.by_derivatives), [RACE], "what lives by gradcheck");
-    let alive = alive(&|died| died.by_comparison == Some(false));
-    assert!(alive.iter().all(|name| *name == RACE), "what lives by compare: {alive:?}");
+    assert!(died.len() >= 100 / step, "only {} kernels were tried", died.len());
+    assert!(beside >= 90 / step, "only {beside} kernels were compared");
+    let none: [&str; 0] = [];
+    assert_eq!(alive(&|died| !died.by_derivatives), none, "what lives by gradcheck");
+    assert_eq!(alive(&|died| died.by_comparison == Some(false)), none, "what lives by compare");
 }
 
 /// What is asked of a kernel on a case.
