@@ -11,7 +11,9 @@ pub mod json;
 pub mod speed;
 pub mod text;
 
-use splatcheck_gpu::{EngineError, Setting, ThresholdError};
+use std::fmt;
+
+use splatcheck_gpu::{Setting, ThresholdError};
 
 use speed::EngineTimes;
 use splatcheck_judge::campaign::EngineReport;
@@ -108,32 +110,10 @@ impl From<Traffic> for TrafficRow {
     }
 }
 
-/// Why a scene's work and traffic cannot be counted.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SceneError {
-    /// The stage contradicts itself, or no warp has that many lanes.
-    #[error("scene {name}: {source}")]
-    Stage {
-        /// The scene.
-        name: String,
-        /// What is wrong.
-        source: EngineError,
-    },
-    /// A setting that the warp size does not have.
-    #[error("scene {name}: {source}")]
-    Setting {
-        /// The scene.
-        name: String,
-        /// What is wrong.
-        source: ThresholdError,
-    },
-    /// There is nothing to count for.
-    #[error("scene {name}: no warp size to count for")]
-    NoLaneWidth {
-        /// The scene.
-        name: String,
-    },
-}
+/// Why a scene's work and traffic cannot be counted: the stage contradicts itself, or there is no such warp size.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SceneError(String);
 
 impl SceneReport {
     /// Counts a scene's work, and its traffic for each of the warp sizes.
@@ -141,18 +121,18 @@ impl SceneReport {
     /// # Errors
     /// Why the stage cannot be walked.
     pub fn new(name: &str, stage: &RasterStage, lane_widths: &[u32]) -> Result<Self, SceneError> {
+        let failed = |why: &dyn fmt::Display| SceneError(format!("scene {name}: {why}"));
         let raster = &stage.inputs.raster;
         let mut traffic = Vec::new();
         let mut work = None;
         for &lane_width in lane_widths {
-            let steps = Contributions::new(stage, lane_width)
-                .map_err(|source| SceneError::Stage { name: name.to_owned(), source })?;
+            let steps = Contributions::new(stage, lane_width).map_err(|error| failed(&error))?;
             let counts = Counts::new(&steps);
             let rows = Setting::all(lane_width)
                 .into_iter()
                 .map(|setting| counts.traffic(setting).map(TrafficRow::from))
                 .collect::<Result<_, _>>()
-                .map_err(|source| SceneError::Setting { name: name.to_owned(), source })?;
+                .map_err(|error: ThresholdError| failed(&error))?;
             traffic.push((lane_width, rows));
             work.get_or_insert_with(|| Work::new(stage, &counts));
         }
@@ -160,7 +140,7 @@ impl SceneReport {
             name: name.to_owned(),
             gaussians: raster.len(),
             size: [raster.width, raster.height],
-            work: work.ok_or_else(|| SceneError::NoLaneWidth { name: name.to_owned() })?,
+            work: work.ok_or_else(|| failed(&"no warp size to count for"))?,
             traffic,
             times: Vec::new(),
         })

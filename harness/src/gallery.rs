@@ -20,6 +20,7 @@ mod thresholds;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use splatcheck_emulator::Schedule;
@@ -28,8 +29,7 @@ use splatcheck_judge::io::error::InputError;
 use splatcheck_judge::io::{read, source_tree};
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Explained, Manifest, Program, ProgramError, Traffic, check,
-    compare, compare_all,
+    Case, CaseProblem, Checked, Explained, Manifest, Program, Traffic, check, compare, compare_all,
 };
 use exact::Exact;
 use gather_scatter::GatherScatter;
@@ -109,10 +109,12 @@ const EXACT: [(&str, exact::Judge); 2] = [
 /// # Errors
 /// [`GalleryError`].
 pub fn systems(names: &[String]) -> Result<Vec<System>, GalleryError> {
-    let folder = source_tree::folder("corpora/gallery").ok_or(GalleryError::Missing)?;
+    let folder = source_tree::folder("corpora/gallery").ok_or_else(|| {
+        GalleryError("no folder corpora/gallery here, and none is built in".to_owned())
+    })?;
     let file = folder.join("ptx.tar.zst");
     let archive = Archive::read(&read::bytes(&file)?)
-        .map_err(|source| GalleryError::Archive { file, source })?;
+        .map_err(|why| GalleryError(format!("{}: {why}", file.display())))?;
     let mut files: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for (path, text) in archive.iter() {
         let Some((system, file)) = path.split_once('/') else { continue };
@@ -125,7 +127,9 @@ pub fn systems(names: &[String]) -> Result<Vec<System>, GalleryError> {
     }
     if let Some(name) = names.iter().find(|name| !files.contains_key(*name)) {
         let known = files.into_keys().collect::<Vec<_>>().join(", ");
-        return Err(GalleryError::Unknown { name: name.clone(), known });
+        return Err(GalleryError(format!(
+            "there is no system '{name}' in the gallery: expected one of {known}"
+        )));
     }
     files.retain(|name, _| names.is_empty() || names.contains(name));
     let system = |(name, files): (String, _)| {
@@ -176,8 +180,7 @@ impl Floats {
 
     fn program(&self, variant: &str) -> Result<Program, GalleryError> {
         let variant = if variant == BASELINE { "" } else { variant };
-        let missing =
-            || GalleryError::NoVariant { name: self.name.clone(), variant: variant.to_owned() };
+        let missing = || GalleryError::no_variant(&self.name, variant);
         let text = self.files.get(variant).ok_or_else(missing)?;
         let file = match variant.ends_with(WGSL) {
             true => format!("{}.{WGSL}", self.name),
@@ -186,8 +189,8 @@ impl Floats {
         Program::new([(file.as_str(), text.as_str())], []).map_err(|source| self.failed(source))
     }
 
-    fn failed(&self, source: impl Into<ProgramError>) -> GalleryError {
-        GalleryError::Program { name: self.name.clone(), source: source.into() }
+    fn failed(&self, why: impl fmt::Display) -> GalleryError {
+        GalleryError::of(&self.name, why)
     }
 
     /// The cases of some indices, each with the order it runs in: lockstep and adversarial in turn.
@@ -392,12 +395,11 @@ fn agree_on_bugs(
         true => "none".to_owned(),
         false => all.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(", "),
     };
-    Err(GalleryError::Marks {
-        name: name.to_owned(),
-        file: format!("{name}.{ending}"),
-        marked: words(&marked),
-        planted: words(&planted),
-    })
+    let (marked, planted) = (words(&marked), words(&planted));
+    Err(GalleryError(format!(
+        "{name}: the marks in {name}.{ending} are {marked}, and {planted} are planted: mark each bug, and make the \
+         archive anew"
+    )))
 }
 
 /// What is wrong with a right kernel, in words.

@@ -8,7 +8,7 @@ mod install;
 mod torch;
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,7 +43,7 @@ impl Nvcc {
     /// The compiler that was named, or the first that is found.
     ///
     /// # Errors
-    /// [`NvccError::Missing`].
+    /// [`NvccError`]: there is none.
     pub fn find(named: Option<&Path>) -> Result<Self, NvccError> {
         match named {
             Some(program) => Ok(Self { program: program.to_owned() }),
@@ -62,27 +62,23 @@ impl Nvcc {
     /// # Errors
     /// What the compiler says of it.
     pub fn compile(&self, file: &Path, options: &Options) -> Result<String, NvccError> {
-        let unwritten = |source| NvccError::File {
-            what: format!("cannot compile {} in a temporary folder", file.display()),
-            source,
+        let unwritten = |why: &dyn fmt::Display| {
+            NvccError::cannot(format!("compile {} in a temporary folder", file.display()), why)
         };
-        let text = |ptx: &Path| {
-            read::text(ptx).map_err(|error| unwritten(io::Error::other(error.to_string())))
-        };
-        let folder = tempfile::tempdir().map_err(unwritten)?;
+        let text = |ptx: &Path| read::text(ptx).map_err(|error| unwritten(&error));
+        let folder = tempfile::tempdir().map_err(|error| unwritten(&error))?;
         let ptx = folder.path().join("kernel.ptx");
         let run = |more: &[&OsStr]| {
             let mut command = Command::new(&self.program);
             command.args(["-ptx", "-lineinfo"]).args(options.words()).args(more);
             command.args(torch::includes(file)).arg("-o").arg(&ptx).arg(file);
-            command.output().map_err(|source| {
-                let program = self.program.clone();
-                NvccError::Start { program, source }
+            command.output().map_err(|error| {
+                NvccError::cannot(format!("start {}", self.program.display()), error)
             })
         };
         if options.markers {
             let header = folder.path().join("markers.cuh");
-            std::fs::write(&header, MARKERS).map_err(unwritten)?;
+            std::fs::write(&header, MARKERS).map_err(|error| unwritten(&error))?;
             // A source that has names of its own for these functions is compiled as it is.
             if run(&[OsStr::new("-include"), header.as_os_str()])?.status.success() {
                 return text(&ptx);
@@ -97,12 +93,9 @@ impl Nvcc {
     }
 
     fn refused(&self, file: &Path, text: &str) -> NvccError {
-        NvccError::Refused {
-            program: self.program.clone(),
-            file: file.to_owned(),
-            said: errors(text),
-            hint: hint(text).unwrap_or_default().to_owned(),
-        }
+        let (said, hint) = (errors(text), hint(text).unwrap_or_default());
+        let (program, file) = (self.program.display(), file.display());
+        NvccError(format!("{program} does not compile {file}: {said}{hint}"))
     }
 }
 

@@ -9,7 +9,6 @@ use splatcheck_emulator::{
 
 use super::outcome::{BASELINE, BUG, GalleryError, Judgement, NOT_FOUND, Named};
 use super::sites::Case;
-use crate::gradcheck::ProgramError;
 
 /// Threads of a block.
 pub(super) const BLOCK: usize = 64;
@@ -148,13 +147,12 @@ pub(super) fn judge<E: Exact>(
         .collect();
     let planted = (1..=E::FAULTS.len()).map(|number| format!("{BUG}{number}"));
     if let Some(variant) = planted.into_iter().find(|variant| !files.contains_key(variant)) {
-        return Err(GalleryError::NoVariant { name: E::NAME.to_owned(), variant });
+        return Err(GalleryError::no_variant(E::NAME, &variant));
     }
     let mut judgement = Judgement::default();
     for (variant, text) in files {
-        let module = Module::parse(text).map_err(|source| GalleryError::Program {
-            name: E::NAME.to_owned(),
-            source: ProgramError::Ptx { file: format!("{}_{variant}.ptx", E::NAME), source },
+        let module = Module::parse(text).map_err(|why| {
+            GalleryError::of(E::NAME, format!("{}_{variant}.ptx: {why}", E::NAME))
         })?;
         if let Some(bug) = variant.strip_prefix(BUG) {
             let number = bug.parse::<usize>().ok().and_then(|number| number.checked_sub(1));

@@ -1,12 +1,11 @@
 //! What came of a system, or why nothing did.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt;
 
-use splatcheck_gpu::archive::ArchiveError;
 use splatcheck_judge::io::error::InputError;
 
-use crate::gradcheck::{ProgramError, Traffic};
+use crate::gradcheck::Traffic;
 
 /// What a variant with a planted bug begins with.
 pub(super) const BUG: &str = "bug";
@@ -73,58 +72,24 @@ pub struct Best {
 }
 
 /// Why the gallery cannot be judged.
-#[derive(Debug, thiserror::Error)]
-pub enum GalleryError {
-    /// No folder of that name.
-    #[error("there is no system '{name}' in the gallery: expected one of {known}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Those that are there.
-        known: String,
-    },
-    /// There is no gallery.
-    #[error("no folder corpora/gallery here, and none is built in")]
-    Missing,
-    /// A file of it.
-    #[error(transparent)]
-    File(#[from] InputError),
-    /// The archive.
-    #[error("{}: {source}", file.display())]
-    Archive {
-        /// Its file.
-        file: PathBuf,
-        /// What is wrong.
-        source: ArchiveError,
-    },
-    /// The marks of a source are not those of the bugs that are planted.
-    #[error(
-        "{name}: the marks in {file} are {marked}, and {planted} are planted: mark each bug, and make the archive anew"
-    )]
-    Marks {
-        /// The system.
-        name: String,
-        /// Its source.
-        file: String,
-        /// The bugs that are marked.
-        marked: String,
-        /// Those that there are programs of.
-        planted: String,
-    },
-    /// A variant that is not in the archive.
-    #[error("{name}: there is no variant '{variant}': make the archive anew")]
-    NoVariant {
-        /// The system.
-        name: String,
-        /// The variant.
-        variant: String,
-    },
-    /// A system's kernels or its manifest.
-    #[error("{name}: {source}")]
-    Program {
-        /// The system.
-        name: String,
-        /// What is wrong.
-        source: ProgramError,
-    },
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct GalleryError(pub(super) String);
+
+impl GalleryError {
+    /// What is wrong with a system.
+    pub(super) fn of(name: &str, why: impl fmt::Display) -> Self {
+        Self(format!("{name}: {why}"))
+    }
+
+    /// A variant of a system that is not in the archive.
+    pub(super) fn no_variant(name: &str, variant: &str) -> Self {
+        Self::of(name, format!("there is no variant '{variant}': make the archive anew"))
+    }
+}
+
+impl From<InputError> for GalleryError {
+    fn from(error: InputError) -> Self {
+        Self(error.to_string())
+    }
 }

@@ -3,6 +3,7 @@
 mod array;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use splatcheck_judge::case_rng::CaseRng;
@@ -20,36 +21,14 @@ const FIRST_GRADIENT: u64 = 128;
 
 /// Why there is no case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CaseProblem {
-    /// A number of the manifest without a value.
-    #[error("{place}: {source}")]
-    Number {
-        /// Where it stands.
-        place: String,
-        /// Why it has none.
-        source: ExpressionError,
-    },
-    /// A number that cannot be used.
-    #[error("{place} is {value}: {advice}")]
-    Value {
-        /// Where it stands.
-        place: String,
-        /// The number.
-        value: String,
-        /// What would do.
-        advice: &'static str,
-    },
-    /// A program that makes no case.
-    #[error("the program for case {index}: {why}")]
-    Program {
-        /// The case.
-        index: u64,
-        /// Why.
-        why: String,
-    },
-    /// Sizes that are computed from each other.
-    #[error("[sizes], {0}: computed from each other in a circle, give one of them a number")]
-    Circle(String),
+#[error("{0}")]
+pub struct CaseProblem(pub(crate) String);
+
+impl CaseProblem {
+    /// A number that cannot be used: where it stands, and what would do.
+    pub(super) fn of(place: &str, value: impl fmt::Display, advice: &str) -> Self {
+        Self(format!("{place} is {value}: {advice}"))
+    }
 }
 
 /// An array of a case.
@@ -131,20 +110,20 @@ impl Case {
     /// The value of a whole number of the manifest.
     ///
     /// # Errors
-    /// [`CaseProblem::Number`].
+    /// [`CaseProblem`]: it has none.
     pub fn integer(&self, place: &str, number: &Expression) -> Result<i64, CaseProblem> {
         let value = number.integer(&|name| lookup(&self.sizes, name));
-        value.map_err(|source| CaseProblem::Number { place: place.to_owned(), source })
+        value.map_err(|why| CaseProblem(format!("{place}: {why}")))
     }
 
     /// The value of any number of the manifest.
     ///
     /// # Errors
-    /// [`CaseProblem::Number`].
+    /// [`CaseProblem`]: it has none.
     #[expect(clippy::cast_precision_loss, reason = "a float is what is asked for")]
     pub fn float(&self, place: &str, number: &Expression) -> Result<f64, CaseProblem> {
         let value = number.float(&|name| lookup(&self.sizes, name).map(|value| value as f64));
-        value.map_err(|source| CaseProblem::Number { place: place.to_owned(), source })
+        value.map_err(|why| CaseProblem(format!("{place}: {why}")))
     }
 
     /// The shape of an array.
@@ -160,11 +139,8 @@ impl Case {
                 words = words.saturating_mul(side);
                 words <= MOST_WORDS
             });
-            fits.ok_or_else(|| CaseProblem::Value {
-                place: place.clone(),
-                value: value.to_string(),
-                advice: "expected no negative number, and at most 2^26 numbers in all",
-            })
+            let advice = "expected no negative number, and at most 2^26 numbers in all";
+            fits.ok_or_else(|| CaseProblem::of(&place, value, advice))
         };
         sides.iter().map(side).collect()
     }
@@ -272,9 +248,9 @@ fn numbers((seed, index): (u64, u64), array: u64) -> CaseRng {
 }
 
 fn lookup(sizes: &BTreeMap<String, i64>, name: &str) -> Result<i64, ExpressionError> {
-    sizes.get(name).copied().ok_or_else(|| ExpressionError::Unknown {
-        name: name.to_owned(),
-        known: sizes.keys().cloned().collect::<Vec<_>>().join(", "),
+    sizes.get(name).copied().ok_or_else(|| {
+        let known: Vec<&str> = sizes.keys().map(String::as_str).collect();
+        ExpressionError::unknown(name, &known.join(", "))
     })
 }
 
@@ -314,12 +290,12 @@ fn sizes(
                 continue;
             }
             let value = expression.integer(&|name| lookup(&known, name));
-            let place = format!("[sizes], {name}");
-            let value = value.map_err(|source| CaseProblem::Number { place, source })?;
+            let value = value.map_err(|why| CaseProblem(format!("[sizes], {name}: {why}")))?;
             known.insert(name.clone(), value);
         }
         if later.len() == before {
-            return Err(CaseProblem::Circle(later[0].0.clone()));
+            let advice = "computed from each other in a circle, give one of them a number";
+            return Err(CaseProblem(format!("[sizes], {}: {advice}", later[0].0)));
         }
         left = later;
     }
@@ -330,11 +306,8 @@ fn sizes(
 fn within(name: &str, [from, to]: [i64; 2], rng: &mut CaseRng) -> Result<i64, CaseProblem> {
     let count = to.checked_sub(from).and_then(|width| u32::try_from(width).ok());
     let Some(end) = count.and_then(|width| width.checked_add(1)) else {
-        return Err(CaseProblem::Value {
-            place: format!("[sizes], {name}"),
-            value: format!("from {from} to {to}"),
-            advice: "expected the smaller number first, and fewer than 2^32 between them",
-        });
+        let advice = "expected the smaller number first, and fewer than 2^32 between them";
+        return Err(CaseProblem(format!("[sizes], {name} is from {from} to {to}: {advice}")));
     };
     Ok(from + i64::from(rng.below(end)))
 }

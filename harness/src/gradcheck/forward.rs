@@ -90,7 +90,7 @@ pub(super) fn by_given<'m>(
 }
 
 fn internal(error: &dyn std::error::Error) -> Stopped {
-    ProgramError::Launch { kernel: "the forward pass".to_owned(), why: error.to_string() }.into()
+    ProgramError::of("the forward pass", error).into()
 }
 
 /// All arrays after the launches of a program, forward and backward. Where there are backward launches, theirs alone

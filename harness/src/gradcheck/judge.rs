@@ -301,9 +301,7 @@ pub fn exact_arrays(
     let (arrays, gradient) = swept((manifest, program, case), DeviceMemory::new(), schedule, None)
         .map_err(|stopped| match stopped {
             Stopped::Error(error) => error,
-            Stopped::Fault(why) | Stopped::NoEnd(why) => {
-                ProgramError::Launch { kernel: "the case".to_owned(), why }
-            }
+            Stopped::Fault(why) | Stopped::NoEnd(why) => ProgramError::of("the case", why),
         })?;
     let mut all = Vec::new();
     for (name, output) in &manifest.outputs {

@@ -142,7 +142,7 @@ impl Arrays {
                     };
                 }
                 Err(RunError::Launch(error)) => {
-                    return Err(ProgramError::Launch { kernel, why: error.to_string() }.into());
+                    return Err(ProgramError::of(&kernel, error).into());
                 }
                 Err(RunError::Program(fault)) => {
                     let input = |name: &str, byte: u64| self.element(name, byte.cast_signed());
@@ -153,7 +153,7 @@ impl Arrays {
                     });
                 }
                 Err(RunError::Emulator(defect)) => {
-                    return Err(ProgramError::Launch { kernel, why: defect.to_string() }.into());
+                    return Err(ProgramError::of(&kernel, defect).into());
                 }
             }
         }
@@ -197,11 +197,13 @@ impl Arrays {
             arguments.iter().map(|bytes| u32::try_from(bytes.len()).unwrap_or(u32::MAX)).collect();
         let found = module.parameter_sizes(kernel).unwrap_or_default();
         if found != given {
-            return Err(ProgramError::Parameters { kernel: kernel.to_owned(), found, given });
+            return Err(ProgramError(format!(
+                "kernel '{kernel}' has parameters of {found:?} bytes, the manifest gives {given:?}"
+            )));
         }
         let kinds = module.parameter_kinds(kernel).unwrap_or_default();
         if let Some(why) = another_kind(&kinds, &launch.parameters) {
-            return Err(ProgramError::Launch { kernel: kernel.to_owned(), why });
+            return Err(ProgramError::of(kernel, why));
         }
         let shared = launch.dynamic_shared.as_ref();
         let place = format!("kernel '{kernel}', dynamic_shared");
@@ -222,15 +224,19 @@ impl Arrays {
         launch: &Launch,
         case: &Case,
     ) -> Result<Shape, ProgramError> {
-        let (kernel, given) = (kernel.to_owned(), launch.parameters.len());
+        let given = launch.parameters.len();
         let block = three(case, &format!("kernel '{kernel}', block"), &launch.block)?;
         if block != bindings.workgroup {
             let why =
                 format!("block is {block:?}, its @workgroup_size is {:?}", bindings.workgroup);
-            return Err(ProgramError::Launch { kernel, why });
+            return Err(ProgramError::of(kernel, why));
         }
         if given != bindings.bound.len() {
-            return Err(ProgramError::Bindings { kernel, bound: bindings.words(), given });
+            let bound = bindings.words();
+            return Err(ProgramError(format!(
+                "kernel '{kernel}' uses the buffers {bound}: the manifest gives {given} parameters, expected one for \
+                 each, in this order"
+            )));
         }
         let place = format!("kernel '{kernel}', parameters");
         let mut buffers = Vec::new();
@@ -339,11 +345,8 @@ fn three(case: &Case, place: &str, sides: &[Expression]) -> Result<[u32; 3], Cas
 
 /// A number's bytes, little endian.
 fn bytes_of(place: &str, number: &Number, case: &Case) -> Result<Vec<u8>, CaseProblem> {
-    let out_of_range = |value: i64| CaseProblem::Value {
-        place: place.to_owned(),
-        value: value.to_string(),
-        advice: "expected a number that its type can hold",
-    };
+    let out_of_range =
+        |value: i64| CaseProblem::of(place, value, "expected a number that its type can hold");
     Ok(match number {
         Number::U8(value) => {
             let value = case.integer(place, value)?;
@@ -368,11 +371,7 @@ fn bytes_of(place: &str, number: &Number, case: &Case) -> Result<Vec<u8>, CasePr
 
 fn whole(case: &Case, place: &str, number: &Expression) -> Result<u32, CaseProblem> {
     let value = case.integer(place, number)?;
-    u32::try_from(value).map_err(|_| CaseProblem::Value {
-        place: place.to_owned(),
-        value: value.to_string(),
-        advice: "expected 0 to 2^32 - 1",
-    })
+    u32::try_from(value).map_err(|_| CaseProblem::of(place, value, "expected 0 to 2^32 - 1"))
 }
 
 #[cfg(test)]

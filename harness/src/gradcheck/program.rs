@@ -1,10 +1,11 @@
 //! Kernels, by the names that launches give them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use splatcheck_emulator::{Module, ParseError};
+use splatcheck_emulator::Module;
 use splatcheck_gpu::wgsl::lower::{Bound, SourceFile, Target, lower};
 use splatcheck_gpu::wgsl::program;
 
@@ -15,103 +16,31 @@ use crate::user_kernel::{KernelLimits, Observe};
 
 /// Why a program cannot be run as its manifest says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProgramError {
-    /// A file that is no PTX, or PTX outside the subset.
-    #[error("{file}: {source}")]
-    Ptx {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        source: ParseError,
-    },
-    /// A file that is no WGSL.
-    #[error("{file}: {why}")]
-    Wgsl {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// A value of a constant that no program has.
-    #[error(
-        "[overrides]: no program has the overridable constant '{name}'; it has {}",
-        if known.is_empty() { "none".to_owned() } else { known.join(", ") }
-    )]
-    Constant {
-        /// Its name.
-        name: String,
-        /// Those that there are.
-        known: Vec<String>,
-    },
-    /// Another number of parameters than an entry point has buffers.
-    #[error(
-        "kernel '{kernel}' uses the buffers {bound}: the manifest gives {given} parameters, expected one for each, \
-         in this order"
-    )]
-    Bindings {
-        /// The kernel.
-        kernel: String,
-        /// Its buffers.
-        bound: String,
-        /// Parameters of the manifest.
-        given: usize,
-    },
-    /// No entry point, or several, of that name.
-    #[error(transparent)]
-    Entry(#[from] BindError),
-    /// No file of the name that a launch says.
-    #[error("kernel '{kernel}', ptx: there is no file '{ptx}', the files are {}", files.join(", "))]
-    File {
-        /// The kernel.
-        kernel: String,
-        /// The file.
-        ptx: String,
-        /// The files that there are.
-        files: Vec<String>,
-    },
-    /// Another number of parameters, or parameters of other sizes.
-    #[error("kernel '{kernel}' has parameters of {found:?} bytes, the manifest gives {given:?}")]
-    Parameters {
-        /// The kernel.
-        kernel: String,
-        /// Its parameters' bytes.
-        found: Vec<u32>,
-        /// Those of the manifest's.
-        given: Vec<u32>,
-    },
-    /// A number of the manifest.
-    #[error(transparent)]
-    Number(#[from] CaseProblem),
-    /// A file of which no launch has a kernel.
-    #[error("{file} has no kernel that the manifest launches ({launched})")]
-    Idle {
-        /// The file.
-        file: String,
-        /// The kernels that are launched.
-        launched: String,
-    },
-    /// A convention that names no line of the forward kernels at which it could hold.
-    #[error(
-        "[conventions], {convention}: {line} is no line of the forward kernels at which they {does}: {known}"
-    )]
-    Convention {
-        /// Which.
-        convention: &'static str,
-        /// The line.
-        line: String,
-        /// What the line should do.
-        does: &'static str,
-        /// The lines that do.
-        known: String,
-    },
-    /// A launch that does not fit its kernel.
-    #[error("kernel '{kernel}': {why}")]
-    Launch {
-        /// The kernel.
-        kernel: String,
-        /// Why.
-        why: String,
-    },
+#[error("{0}")]
+pub struct ProgramError(pub(super) String);
+
+impl ProgramError {
+    /// What is wrong with a kernel or its launch.
+    pub(super) fn of(kernel: &str, why: impl fmt::Display) -> Self {
+        Self(format!("kernel '{kernel}': {why}"))
+    }
+
+    /// What is wrong with a file.
+    pub(crate) fn in_file(file: &str, why: impl fmt::Display) -> Self {
+        Self(format!("{file}: {why}"))
+    }
+}
+
+impl From<BindError> for ProgramError {
+    fn from(error: BindError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<CaseProblem> for ProgramError {
+    fn from(CaseProblem(words): CaseProblem) -> Self {
+        Self(words)
+    }
 }
 
 /// What a launch came to where it gave no result.
@@ -180,7 +109,7 @@ impl Program {
     /// The same with what is watched besides values, and with values of overridable constants of WGSL.
     ///
     /// # Errors
-    /// As [`Self::new`], and [`ProgramError::Constant`].
+    /// As [`Self::new`]; a value of a constant that no program has.
     pub fn watched<'t>(
         files: impl IntoIterator<Item = (&'t str, &'t str)>,
         others: impl IntoIterator<Item = (&'t str, &'t str)>,
@@ -198,14 +127,17 @@ impl Program {
                     let entries = entries(text);
                     Ok(vec![File { name, module: Ok(module), entries, bindings: None }])
                 }
-                Err(source) => Err(ProgramError::Ptx { file: name, source }),
+                Err(why) => Err(ProgramError::in_file(&name, why)),
             }
         };
         let named = files.into_iter().map(&mut file).collect::<Result<Vec<_>, _>>()?;
         let others = others.into_iter().map(&mut file).collect::<Result<Vec<_>, _>>()?;
         if let Some(name) = overrides.keys().find(|name| !known.contains(*name)) {
-            let (name, known) = (name.clone(), known.into_iter().collect());
-            return Err(ProgramError::Constant { name, known });
+            let known: Vec<String> = known.into_iter().collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(ProgramError(format!(
+                "[overrides]: no program has the overridable constant '{name}'; it has {known}"
+            )));
         }
         let mut all: Vec<File> = named.into_iter().flatten().collect();
         let named = all.len();
@@ -234,7 +166,7 @@ impl Program {
     /// Whether each file that was named has a kernel of these launches: what is named must be judged.
     ///
     /// # Errors
-    /// [`ProgramError::Idle`] for the first that has none; a kernel that reads a variable which nobody fills.
+    /// [`ProgramError`] for the first that has none; a kernel that reads a variable which nobody fills.
     pub fn serves<'l>(
         &self,
         launches: impl Iterator<Item = &'l Launch> + Clone,
@@ -250,7 +182,9 @@ impl Program {
             None => Ok(()),
             Some(file) => {
                 let launched: Vec<_> = launches.map(|launch| launch.kernel.as_str()).collect();
-                Err(ProgramError::Idle { file: file.name.clone(), launched: launched.join(", ") })
+                let (file, launched) = (&file.name, launched.join(", "));
+                let what = "has no kernel that the manifest launches";
+                Err(ProgramError(format!("{file} {what} ({launched})")))
             }
         }
     }
@@ -270,8 +204,9 @@ impl Program {
         if let Some(ptx) = ptx
             && !self.files.iter().any(|file| is_meant(&file))
         {
-            let files = self.files.iter().map(|file| file.name.clone()).collect();
-            return Err(ProgramError::File { kernel: kernel.clone(), ptx: ptx.clone(), files });
+            let files: Vec<_> = self.files.iter().map(|file| file.name.as_str()).collect();
+            let none = format!("there is no file '{ptx}', the files are {}", files.join(", "));
+            return Err(ProgramError(format!("kernel '{kernel}', ptx: {none}")));
         }
         let found = match of(named) {
             Err(BindError::NoEntry { .. }) if of(others).is_ok() => of(others)?,
@@ -284,7 +219,7 @@ impl Program {
             return Err(BindError::NoEntry { kernel, names }.into());
         };
         match &file.module {
-            Err(why) => Err(ProgramError::Launch { kernel: found, why: why.clone() }),
+            Err(why) => Err(ProgramError::of(&found, why)),
             Ok(module) => match module.refusal(&found) {
                 Some(refusal) => Err(BindError::Ptx(refusal.clone()).into()),
                 None => Ok(Entry { file, module, kernel: found }),
@@ -311,29 +246,28 @@ impl Program {
     /// Whether conventions name lines of the forward kernels.
     ///
     /// # Errors
-    /// [`ProgramError::Convention`] for the first that does not.
+    /// [`ProgramError`] for the first that does not.
     pub(super) fn check_conventions(&self, manifest: &Manifest) -> Result<(), ProgramError> {
         let conventions = &manifest.conventions;
         if conventions.is_empty() {
             return Ok(());
         }
         let all = self.departures(&manifest.forward)?;
-        let check =
-            |lines: &BTreeSet<String>, (convention, does), can: &dyn Fn(bool) -> bool| match lines
-                .iter()
-                .find(|line| !all.get(*line).is_some_and(|&chooses| can(chooses)))
-            {
+        let check = |lines: &BTreeSet<String>, (convention, does), can: &dyn Fn(bool) -> bool| {
+            match lines.iter().find(|line| !all.get(*line).is_some_and(|&chooses| can(chooses))) {
                 None => Ok(()),
-                Some(line) => Err(ProgramError::Convention {
-                    convention,
-                    line: line.clone(),
-                    does,
-                    known: match all.is_empty() {
+                Some(line) => {
+                    let known = match all.is_empty() {
                         true => "they say no lines; compile with -lineinfo".to_owned(),
                         false => listed(all.iter().filter(|(_, chooses)| can(**chooses))),
-                    },
-                }),
-            };
+                    };
+                    Err(ProgramError(format!(
+                        "[conventions], {convention}: {line} is no line of the forward kernels at which they {does}: \
+                         {known}"
+                    )))
+                }
+            }
+        };
         let straight = ("straight_through", "choose an operand, clamp or round");
         check(&conventions.straight_through, straight, &|chooses| chooses)?;
         check(&conventions.detach, ("detach", "compute in f32"), &|_| true)
@@ -385,8 +319,8 @@ fn wgsl_files(
     bounds: bool,
     (constants, known): (&HashMap<String, f64>, &mut BTreeSet<String>),
 ) -> Result<Vec<File>, ProgramError> {
-    let wrong = |why: String| ProgramError::Wgsl { file: name.to_owned(), why };
-    let program = program::Program::parse(text).map_err(|error| wrong(error.to_string()))?;
+    let program = program::Program::parse(text);
+    let program = program.map_err(|why| ProgramError::in_file(name, why))?;
     known.extend(program.overrides.iter().map(|constant| constant.key.clone()));
     let own = Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let sources = [SourceFile { name: own, first: 1 }];

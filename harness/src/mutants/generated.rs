@@ -29,50 +29,15 @@ use splatcheck_gpu::artifact::ArtifactError;
 use splatcheck_gpu::source_lines::SourceLine;
 use splatcheck_judge::workload::CaseError;
 
+/// What is said of a kernel that no case tries.
+const NOTHING_SAID: &str = "so that nothing can be said of its mutants";
+
 /// Why mutants cannot be generated or run.
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratedError {
-    /// A kernel that there is not.
-    #[error("there is no kernel '{name}': expected one of {}", known.join(", "))]
-    UnknownKernel {
-        /// The name.
-        name: String,
-        /// The names that there are.
-        known: Vec<String>,
-    },
-    /// A number of mutants that there are not.
-    #[error(
-        "{asked} mutants were asked for, but these kernels have {exist}: expected 1 to {exist}"
-    )]
-    Count {
-        /// The number.
-        asked: usize,
-        /// How many there are.
-        exist: usize,
-    },
-    /// A kernel that holds nothing to change.
-    #[error("kernel '{0}' has no instruction that can be changed: there are no mutants to make")]
-    NothingToChange(String),
-    /// A kernel whose instructions no case comes to.
-    #[error(
-        "no case arrives at an instruction of kernel '{0}' that can be changed, so that nothing can \
-         be said of its mutants"
-    )]
-    NothingReached(String),
-    /// No case is for a kernel.
-    #[error("no case is for {0}, so that nothing can be said of its mutants")]
-    NoCase(String),
-    /// No case ends soon enough.
-    #[error(
-        "no case runs {kernel} to its end within {limit} warp instructions, so that nothing can be \
-         said of its mutants"
-    )]
-    TooLong {
-        /// The kernel.
-        kernel: String,
-        /// The most that a case may take.
-        limit: u64,
-    },
+    /// There is no such kernel or number of mutants, or nothing can be said of a kernel's mutants.
+    #[error("{0}")]
+    Asked(String),
     /// The kernel's PTX is not as it was compiled.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),

@@ -2,53 +2,20 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Why there is no PTX.
-#[derive(Debug, thiserror::Error)]
-pub enum NvccError {
-    /// No compiler in any of the places.
-    #[error(
-        "no nvcc was found ({looked}). Either run 'splatcheck setup nvcc', which fetches NVIDIA's compiler from \
-         PyPI, or install the CUDA Toolkit and name its compiler with --nvcc FILE"
-    )]
-    Missing {
-        /// Where it was looked for.
-        looked: String,
-    },
-    /// It cannot be started.
-    #[error("cannot start {}: {source}", program.display())]
-    Start {
-        /// The compiler.
-        program: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It refuses the file.
-    #[error("{} does not compile {}: {said}{hint}", program.display(), file.display())]
-    Refused {
-        /// The compiler.
-        program: PathBuf,
-        /// The source.
-        file: PathBuf,
-        /// Its first errors.
-        said: String,
-        /// What may help.
-        hint: String,
-    },
-    /// A folder or a file of ours.
-    #[error("{what}: {source}")]
-    File {
-        /// What was being done.
-        what: String,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// The compiler was to be fetched, and was not.
-    #[error("{0}")]
-    Fetch(String),
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NvccError(pub(super) String);
+
+impl NvccError {
+    /// Something that could not be done, and why.
+    pub(super) fn cannot(what: impl fmt::Display, why: impl fmt::Display) -> Self {
+        Self(format!("cannot {what}: {why}"))
+    }
 }
 
 /// Characters of nvcc's words that are shown.
@@ -100,7 +67,11 @@ pub(super) fn first() -> Result<PathBuf, NvccError> {
         }
     }
     looked.extend(broken);
-    Err(NvccError::Missing { looked: looked.join(", ") })
+    Err(NvccError(format!(
+        "no nvcc was found ({}). Either run 'splatcheck setup nvcc', which fetches NVIDIA's compiler from PyPI, or \
+         install the CUDA Toolkit and name its compiler with --nvcc FILE",
+        looked.join(", ")
+    )))
 }
 
 /// The compiler in a folder of packages; where a part of it is missing, which, and nothing where there is none.

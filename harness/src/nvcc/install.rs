@@ -29,15 +29,14 @@ pub struct Installed {
 /// # Errors
 /// There is neither pip nor uv, it cannot fetch, or the cache cannot be written.
 pub fn install(say: &mut dyn FnMut(&str)) -> Result<Installed, NvccError> {
-    let nowhere = || NvccError::Fetch("no folder for it: set HOME or XDG_CACHE_HOME".to_owned());
+    let nowhere = || NvccError("no folder for it: set HOME or XDG_CACHE_HOME".to_owned());
     let cache = cached().ok_or_else(nowhere)?;
     if let Ok(program) = whole(&cache) {
         return Ok(Installed { program, by: None });
     }
     let installer = Installer::find()?;
     say(&format!("{} fetches {} into {}", installer.name, WANTED.join(", "), cache.display()));
-    let cannot =
-        |source| NvccError::File { what: format!("cannot write {}", cache.display()), source };
+    let cannot = |error| NvccError::cannot(format!("write {}", cache.display()), error);
     let above = cache.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(above).map_err(cannot)?;
     // Beside its place, so that a download that was cut off never stands there.
@@ -46,13 +45,13 @@ pub fn install(say: &mut dyn FnMut(&str)) -> Result<Installed, NvccError> {
     installer.run(&fetched)?;
     whole(&fetched).map_err(|why| {
         let why = why.unwrap_or_else(|| "there is no nvcc".to_owned());
-        NvccError::Fetch(format!("what {} fetched cannot compile: {why}", installer.name))
+        NvccError(format!("what {} fetched cannot compile: {why}", installer.name))
     })?;
     if cache.exists() {
         std::fs::remove_dir_all(&cache).map_err(cannot)?;
     }
     std::fs::rename(&fetched, &cache).map_err(cannot)?;
-    let missing = || NvccError::Fetch(format!("{} was removed", cache.display()));
+    let missing = || NvccError(format!("{} was removed", cache.display()));
     let program = whole(&cache).map_err(|_| missing())?;
     Ok(Installed { program, by: Some(installer.name) })
 }
@@ -80,7 +79,7 @@ impl Installer {
         let (program, words) = found.ok_or_else(|| {
             let what = "neither python3 with pip nor uv is there, which would fetch it: install one (on Debian \
                         and Ubuntu: apt install python3-pip), or the CUDA Toolkit";
-            NvccError::Fetch(what.to_owned())
+            NvccError(what.to_owned())
         })?;
         let name = match words {
             ["pip"] => "uv".to_owned(),
@@ -93,14 +92,13 @@ impl Installer {
     fn run(&self, folder: &Path) -> Result<(), NvccError> {
         let mut command = Command::new(&self.program);
         command.args(self.words).args(["install", "--quiet", "--target"]).arg(folder).args(WANTED);
-        let output = command.stdin(Stdio::null()).output().map_err(|source| {
-            let program = PathBuf::from(&self.program);
-            NvccError::Start { program, source }
+        let output = command.stdin(Stdio::null()).output().map_err(|error| {
+            NvccError::cannot(format!("start {}", Path::new(&self.program).display()), error)
         })?;
         if output.status.success() {
             return Ok(());
         }
         let said = errors(&String::from_utf8_lossy(&output.stderr));
-        Err(NvccError::Fetch(format!("{} cannot fetch it: {said}", self.name)))
+        Err(NvccError(format!("{} cannot fetch it: {said}", self.name)))
     }
 }

@@ -18,6 +18,6 @@ mod shard;
 pub use draws::Draws;
 pub use join::{JoinError, Part, folder_of, join};
 pub use plan::{AimError, LANE_WIDTHS, Plan};
-pub use record::{RESULT, RecordError, ResultError, Results};
+pub use record::{RESULT, ResultError, Results};
 pub use results::REPORT;
 pub use shard::{NotAShard, Shard};

@@ -7,6 +7,7 @@ use super::levels::{ComputedScales, Growth, resolution, scale};
 use crate::arithmetic::Model;
 use std::array::from_fn;
 use std::borrow::Cow;
+use std::fmt;
 
 /// The factors of [`Hash::Prime`] by axis.
 const PRIMES: [u32; MOST_DIMENSIONS] = [1, 2_654_435_761, 805_459_861, 3_674_653_429];
@@ -52,97 +53,20 @@ enum Joined {
 }
 
 /// A level table and fields that contradict themselves or each other.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{}", self.sentence())]
-pub enum GridError {
-    /// There are no such positions.
-    Dimensions(usize),
-    /// An entry holds none of the numbers of features there are.
-    Features(usize),
-    /// There is no level, or another number of them than of scales.
-    Length {
-        /// The array.
-        field: &'static str,
-        /// The levels that it has.
-        length: usize,
-        /// The number of scales.
-        levels: usize,
-    },
-    /// A scale that no level has.
-    Scale {
-        /// The level.
-        level: usize,
-        /// Its scale.
-        scale: f32,
-    },
-    /// A level without vertices.
-    Resolution {
-        /// The level.
-        level: usize,
-    },
-    /// The first level does not begin with the first entry.
-    Start(u32),
-    /// A level ends where it begins, or before.
-    Offset {
-        /// Place in `offsets`.
-        at: usize,
-        /// Where the level begins.
-        start: u32,
-        /// Where it ends.
-        end: u32,
-    },
-    /// Two fields that do not go together.
-    Contradiction {
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        value: &'static str,
-        /// Why not.
-        reason: &'static str,
-    },
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} is {value}: {rule}")]
+pub struct GridError {
+    /// The field as case files name it.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+    /// The rule that it breaks.
+    pub rule: String,
 }
 
 impl GridError {
-    /// The field as case files name it, its value, and the rule that it breaks.
-    #[must_use]
-    pub fn parts(&self) -> [String; 3] {
-        match self {
-            Self::Dimensions(d) => {
-                let rule = format!("give 1 to {MOST_DIMENSIONS}");
-                ["the dimensions of positions".to_owned(), d.to_string(), rule]
-            }
-            Self::Features(features) => {
-                let field = "the features of an entry of table".to_owned();
-                [field, features.to_string(), "give 1, 2, 4 or 8".to_owned()]
-            }
-            Self::Length { field, length, levels } => {
-                let rule = format!("scales has {levels}, at least 1 is needed");
-                [format!("the number of levels of {field}"), length.to_string(), rule]
-            }
-            Self::Scale { level, scale } => {
-                let rule = "must be finite and not negative".to_owned();
-                [format!("scales[{level}]"), scale.to_string(), rule]
-            }
-            Self::Resolution { level } => {
-                [format!("resolutions[{level}]"), "0".to_owned(), "give 1 or more".to_owned()]
-            }
-            Self::Start(start) => {
-                let rule = "the first level begins with entry 0".to_owned();
-                ["offsets[0]".to_owned(), start.to_string(), rule]
-            }
-            Self::Offset { at, start, end } => {
-                let rule = format!("must be above {start}, where the level begins");
-                [format!("offsets[{at}]"), end.to_string(), rule]
-            }
-            Self::Contradiction { field, value, reason } => {
-                [(*field).to_owned(), format!("'{value}'"), (*reason).to_owned()]
-            }
-        }
-    }
-
-    fn sentence(&self) -> String {
-        let [field, value, rule] = self.parts();
-        format!("{field} is {value}: {rule}")
+    fn new(field: impl Into<String>, value: impl fmt::Display, rule: impl Into<String>) -> Self {
+        Self { field: field.into(), value: value.to_string(), rule: rule.into() }
     }
 }
 
@@ -257,32 +181,39 @@ impl Grid {
     ) -> Result<Self, GridError> {
         check(&encoding)?;
         if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
-            return Err(GridError::Dimensions(dimensions));
+            let rule = format!("give 1 to {MOST_DIMENSIONS}");
+            return Err(GridError::new("the dimensions of positions", dimensions, rule));
         }
         if ![1, 2, 4, MOST_FEATURES].contains(&features) {
-            return Err(GridError::Features(features));
+            let field = "the features of an entry of table";
+            return Err(GridError::new(field, features, "give 1, 2, 4 or 8"));
         }
         let levels = scales.len();
         let ends = offsets.len().saturating_sub(1);
         for (field, length) in [("resolutions", resolutions.len()), ("offsets", ends)] {
             if length != levels || levels == 0 {
-                return Err(GridError::Length { field, length, levels });
+                let rule = format!("scales has {levels}, at least 1 is needed");
+                let field = format!("the number of levels of {field}");
+                return Err(GridError::new(field, length, rule));
             }
         }
         if offsets[0] != 0 {
-            return Err(GridError::Start(offsets[0]));
+            let rule = "the first level begins with entry 0";
+            return Err(GridError::new("offsets[0]", offsets[0], rule));
         }
         let level = |level: usize| {
             let (scale, resolution) = (scales[level], resolutions[level]);
             let [offset, end] = [offsets[level], offsets[level + 1]];
             if !(scale.is_finite() && scale >= 0.0) {
-                return Err(GridError::Scale { level, scale });
+                let rule = "must be finite and not negative";
+                return Err(GridError::new(format!("scales[{level}]"), scale, rule));
             }
             if resolution == 0 {
-                return Err(GridError::Resolution { level });
+                return Err(GridError::new(format!("resolutions[{level}]"), 0, "give 1 or more"));
             }
             if end <= offset {
-                return Err(GridError::Offset { at: level + 1, start: offset, end });
+                let rule = format!("must be above {offset}, where the level begins");
+                return Err(GridError::new(format!("offsets[{}]", level + 1), end, rule));
             }
             let entries = end - offset;
             let (layout, dense) = layout(&encoding, dimensions, resolution, entries);
@@ -365,8 +296,9 @@ impl Grid {
 
 /// That the fields go together.
 fn check(encoding: &Encoding) -> Result<(), GridError> {
-    let contradiction =
-        |field, value, reason| Err(GridError::Contradiction { field, value, reason });
+    let contradiction = |field: &str, value: &str, reason: &str| {
+        Err(GridError::new(field, format!("'{value}'"), reason))
+    };
     let simplex = encoding.lattice == Lattice::Simplex;
     if simplex && encoding.interpolation != Interpolation::Linear {
         let reason = "a simplex lattice is interpolated linearly, give 'linear'";

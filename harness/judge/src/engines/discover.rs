@@ -83,30 +83,10 @@ const BESIDE_LANES: [u32; 2] = [32, 8];
 /// Reasons that are named where a class has no engine.
 const REASONS: usize = 3;
 
-/// Why an engine that a person named cannot be used.
+/// Why an engine that a person named cannot be used: this machine lacks it, or no engine answers to the name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotSelected {
-    /// It is known, and it is known why this machine lacks it.
-    #[error("engine '{name}' is not available here: {reason}")]
-    Missing {
-        /// Its name.
-        name: String,
-        /// Why it gave no engine.
-        reason: String,
-    },
-    /// No engine answers to the name.
-    #[error(
-        "unknown engine '{name}': found on this machine: {} ('splatcheck devices' says why others \
-         are missing)",
-        if found.is_empty() { "none".to_owned() } else { found.join(", ") }
-    )]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The ids of the engines that were found.
-        found: Vec<String>,
-    },
-}
+#[error("{0}")]
+pub struct NotSelected(String);
 
 /// What was found on this machine and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -161,11 +141,17 @@ impl Discovery {
         for name in names {
             if !self.found.iter().any(|found| found.spec.answers_to(name)) {
                 if let Some(missing) = self.missing.iter().find(|m| m.candidate == *name) {
-                    let (name, reason) = (name.clone(), missing.reason.clone());
-                    return Err(NotSelected::Missing { name, reason });
+                    let reason = &missing.reason;
+                    return Err(NotSelected(format!(
+                        "engine '{name}' is not available here: {reason}"
+                    )));
                 }
-                let found = self.found.iter().map(|found| found.spec.id().to_owned()).collect();
-                return Err(NotSelected::Unknown { name: name.clone(), found });
+                let found: Vec<_> = self.found.iter().map(|found| found.spec.id()).collect();
+                let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+                return Err(NotSelected(format!(
+                    "unknown engine '{name}': found on this machine: {found} ('splatcheck devices' says why others are \
+                     missing)"
+                )));
             }
         }
         // The emulator is slow: without a name it judges everything only on machines that have

@@ -14,7 +14,7 @@ use splatcheck_gpu::DeviceInfo;
 
 use super::emulation::Emulation;
 use super::spec::{Driver, ENGINE, Identity};
-use crate::io::{InputError, read};
+use crate::io::read;
 
 /// Folders of ICD files on Linux.
 const FOLDERS: [&str; 4] = [
@@ -285,7 +285,7 @@ fn family_of(path: &Path) -> Family {
 
 fn candidates_of(path: &Path, cache: Option<&Path>) -> Vec<Candidate> {
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let broken = library(path).err().map(|error| error.to_string());
+    let broken = library(path).err();
     let env = |extra: &[(&str, OsString)]| {
         let driver = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"]
             .map(|name| (name.to_owned(), path.as_os_str().to_owned()));
@@ -325,33 +325,22 @@ fn cache_variable(cache: Option<&Path>, bits: u32) -> (&'static str, OsString) {
     }
 }
 
-/// Why an ICD file leads to no driver.
-#[derive(Debug, thiserror::Error)]
-enum IcdError {
-    #[error(transparent)]
-    Unreadable(#[from] InputError),
-    #[error("{} is not JSON: {source}", file.display())]
-    NotJson { file: PathBuf, source: serde_json::Error },
-    #[error("{} has no ICD.library_path", file.display())]
-    NoPath { file: PathBuf },
-    #[error("the library {} is missing", library.display())]
-    NoLibrary { library: PathBuf },
-}
-
-/// Checks that the library an ICD file names is there, where that can be told.
-fn library(path: &Path) -> Result<(), IcdError> {
-    let file = || path.to_owned();
-    let text = read::text(path)?;
-    let json: serde_json::Value =
-        serde_json::from_str(&text).map_err(|source| IcdError::NotJson { file: file(), source })?;
-    let library =
-        json["ICD"]["library_path"].as_str().ok_or_else(|| IcdError::NoPath { file: file() })?;
+/// Checks that the library an ICD file names is there, where that can be told; else why the file leads to no driver.
+fn library(path: &Path) -> Result<(), String> {
+    let text = read::text(path).map_err(|error| error.to_string())?;
+    let json: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|error| format!("{} is not JSON: {error}", path.display()))?;
+    let library = json["ICD"]["library_path"].as_str();
+    let library = library.ok_or_else(|| format!("{} has no ICD.library_path", path.display()))?;
     // A bare name is looked up by the loader, anything else is relative to the file.
     if !library.contains('/') {
         return Ok(());
     }
     let library = path.parent().unwrap_or(Path::new("")).join(library);
-    if library.is_file() { Ok(()) } else { Err(IcdError::NoLibrary { library }) }
+    match library.is_file() {
+        true => Ok(()),
+        false => Err(format!("the library {} is missing", library.display())),
+    }
 }
 
 #[cfg(test)]

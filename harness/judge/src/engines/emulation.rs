@@ -7,7 +7,6 @@
 //! `compute_90`, which were the same program.
 
 use std::fmt;
-use std::num::ParseIntError;
 use std::str::FromStr;
 
 use splatcheck_emulator::Schedule;
@@ -89,42 +88,8 @@ impl fmt::Display for Order {
 
 /// Why a text is no [`Emulation`], or no [`Order`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EmulationError {
-    /// Another engine.
-    #[error("'{id}' is not the emulator")]
-    NotEmulator {
-        /// The whole text.
-        id: String,
-    },
-    /// No number of launches.
-    #[error("'{text}': expected launches:N with N from 1 to {}", Emulation::MOST_LAUNCHES)]
-    Launches {
-        /// The word.
-        text: String,
-    },
-    /// A schedule that there is not.
-    #[error("unknown schedule '{text}': expected lockstep, random[:SEED] or adversarial[:SEED]")]
-    Schedule {
-        /// The schedule.
-        text: String,
-    },
-    /// A seed that is no number.
-    #[error("the seed of schedule '{text}' is not a number from 0 to 2^64 - 1: {source}")]
-    Seed {
-        /// The schedule.
-        text: String,
-        /// What is wrong with the number.
-        source: ParseIntError,
-    },
-    /// More than an emulation.
-    #[error("'{id}': nothing is expected from '{word}' on")]
-    Rest {
-        /// The whole text.
-        id: String,
-        /// The first word too many.
-        word: String,
-    },
-}
+#[error("{0}")]
+pub struct EmulationError(String);
 
 impl FromStr for Order {
     type Err = EmulationError;
@@ -139,12 +104,16 @@ impl FromStr for Order {
             "random" => Self::Random(0),
             "adversarial" => Self::Adversarial(0),
             _ => {
-                return Err(EmulationError::Schedule { text: text.to_owned() });
+                return Err(EmulationError(format!(
+                    "unknown schedule '{text}': expected lockstep, random[:SEED] or adversarial[:SEED]"
+                )));
             }
         };
         let seed = seed.map_or(Ok(0), str::parse);
-        seed.map(|seed| order.with_seed(seed))
-            .map_err(|source| EmulationError::Seed { text: text.to_owned(), source })
+        seed.map(|seed| order.with_seed(seed)).map_err(|source| {
+            let wrong = "is not a number from 0 to 2^64 - 1";
+            EmulationError(format!("the seed of schedule '{text}' {wrong}: {source}"))
+        })
     }
 }
 
@@ -270,13 +239,15 @@ impl FromStr for Emulation {
             Some(EMULATOR) => (false, None),
             Some(EMULATOR_FAST) => (true, None),
             Some(word) if let Some(lanes) = lanes(word) => (false, Some(lanes)),
-            _ => return Err(EmulationError::NotEmulator { id: id.to_owned() }),
+            _ => return Err(EmulationError(format!("'{id}' is not the emulator"))),
         };
         let _ = words.next_if(|word| ["compute_75", "compute_90"].contains(word));
         let launches = words.next_if(|word| word.starts_with(LAUNCHES)).map_or(Ok(1), launches)?;
         let order = words.next().map_or(Ok(Order::Lockstep), str::parse)?;
         match words.next() {
-            Some(word) => Err(EmulationError::Rest { id: id.to_owned(), word: word.to_owned() }),
+            Some(word) => {
+                Err(EmulationError(format!("'{id}': nothing is expected from '{word}' on")))
+            }
             None => Ok(Self { fast_math, wgsl_lanes, launches, order }),
         }
     }
@@ -285,7 +256,10 @@ impl FromStr for Emulation {
 fn launches(word: &str) -> Result<u32, EmulationError> {
     let number = word.strip_prefix(LAUNCHES).and_then(|number| number.parse().ok());
     let usual = number.filter(|number| (1..=Emulation::MOST_LAUNCHES).contains(number));
-    usual.ok_or_else(|| EmulationError::Launches { text: word.to_owned() })
+    usual.ok_or_else(|| {
+        let most = Emulation::MOST_LAUNCHES;
+        EmulationError(format!("'{word}': expected launches:N with N from 1 to {most}"))
+    })
 }
 
 #[cfg(test)]

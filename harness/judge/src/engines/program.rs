@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -42,46 +41,27 @@ impl Program {
         if let Some(path) = env::var_os("SPLATCHECK_BIN") {
             let path = PathBuf::from(path);
             if !path.is_file() {
-                return Err(NoProgram::Named { path });
+                let what = format!("SPLATCHECK_BIN names no file: {}", path.display());
+                return Err(NoProgram(what));
             }
             return Ok(Self::splatcheck(path));
         }
         if let Some(program) = STAND_IN.get() {
             return Ok(program.clone());
         }
-        let own = env::current_exe().map_err(|source| NoProgram::Own { source })?;
-        beside(&own).map(Self::splatcheck).ok_or(NoProgram::Beside { own })
+        let set = "set SPLATCHECK_BIN to the splatcheck executable";
+        let own = env::current_exe().map_err(|error| {
+            NoProgram(format!("cannot tell which program is running ({error}): {set}"))
+        })?;
+        let none = || NoProgram(format!("no splatcheck was built beside {}: {set}", own.display()));
+        beside(&own).map(Self::splatcheck).ok_or_else(none)
     }
 }
 
 /// Why there is no program for the child processes.
-#[derive(Debug, thiserror::Error)]
-pub enum NoProgram {
-    /// The one that was named is not there.
-    #[error("SPLATCHECK_BIN names no file: {}", path.display())]
-    Named {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// The system does not say which program this is.
-    #[error(
-        "cannot tell which program is running ({source}): set SPLATCHECK_BIN to the splatcheck \
-         executable"
-    )]
-    Own {
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// This is a test program, and splatcheck was not built with it.
-    #[error(
-        "no splatcheck was built beside {}: set SPLATCHECK_BIN to the splatcheck executable",
-        own.display()
-    )]
-    Beside {
-        /// This program.
-        own: PathBuf,
-    },
-}
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoProgram(String);
 
 /// The splatcheck executable seen from a running program.
 fn beside(own: &Path) -> Option<PathBuf> {

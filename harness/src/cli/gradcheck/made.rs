@@ -16,7 +16,7 @@ pub(super) fn made(
     by: &CommandLine,
     (seed, index): (u64, u64),
 ) -> Result<Vec<Case>, CaseProblem> {
-    let wrong = |why: String| CaseProblem::Program { index, why };
+    let wrong = |why: String| CaseProblem(format!("the program for case {index}: {why}"));
     let folder = tempfile::tempdir().map_err(|error| wrong(error.to_string()))?;
     let file = folder.path().join("case.npz");
     let more = [seed.to_string(), index.to_string(), file.display().to_string()];

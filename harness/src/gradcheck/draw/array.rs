@@ -39,8 +39,7 @@ impl Case {
                 let [low, high] = ends(both)?;
                 if !(low <= high && (high - low).is_finite()) {
                     let advice = "expected two numbers, the smaller first";
-                    let value = format!("{low} to {high}");
-                    return Err(CaseProblem::Value { place, value, advice });
+                    return Err(CaseProblem::of(&place, format!("{low} to {high}"), advice));
                 }
                 drawn(&mut || low + (high - low) * unit(rng))
             }
@@ -53,8 +52,7 @@ impl Case {
                 let [low, high] = ends(both)?;
                 if !(low > 0.0 && high >= low && high.is_finite()) {
                     let advice = "expected two positive numbers, the smaller first";
-                    let value = format!("{low} to {high}");
-                    return Err(CaseProblem::Value { place, value, advice });
+                    return Err(CaseProblem::of(&place, format!("{low} to {high}"), advice));
                 }
                 let (low, high) = (ln(low), ln(high));
                 drawn(&mut || exp(low + (high - low) * unit(rng)))
@@ -88,11 +86,8 @@ fn unit(rng: &mut CaseRng) -> f64 {
 }
 
 fn positive(place: &str, value: i64) -> Result<u32, CaseProblem> {
-    u32::try_from(value).ok().filter(|&end| end > 0).ok_or_else(|| CaseProblem::Value {
-        place: place.to_owned(),
-        value: value.to_string(),
-        advice: "expected 1 to 2^32 - 1",
-    })
+    let fits = u32::try_from(value).ok().filter(|&end| end > 0);
+    fits.ok_or_else(|| CaseProblem::of(place, value, "expected 1 to 2^32 - 1"))
 }
 
 /// Numbers in ascending order from 0 to `end`.
@@ -102,11 +97,8 @@ fn offsets(
     end: i64,
     rng: &mut CaseRng,
 ) -> Result<Vec<i64>, CaseProblem> {
-    let most = u32::try_from(end).map_err(|_| CaseProblem::Value {
-        place: place.to_owned(),
-        value: end.to_string(),
-        advice: "expected 0 to 2^32 - 1",
-    })?;
+    let most =
+        u32::try_from(end).map_err(|_| CaseProblem::of(place, end, "expected 0 to 2^32 - 1"))?;
     let mut all: Vec<i64> = match most.checked_add(1) {
         Some(choices) => (0..count).map(|_| i64::from(rng.below(choices))).collect(),
         None => vec![0; count],
@@ -126,10 +118,8 @@ fn integers(place: &str, dtype: Dtype, all: Vec<i64>) -> Result<Values, CaseProb
     };
     match all.iter().find(|&&value| !whole.holds(value)) {
         None => Ok(Values::Whole(whole, all)),
-        Some(value) => Err(CaseProblem::Value {
-            place: place.to_owned(),
-            value: value.to_string(),
-            advice: "expected a number that the array's type can hold",
-        }),
+        Some(value) => {
+            Err(CaseProblem::of(place, value, "expected a number that the array's type can hold"))
+        }
     }
 }

@@ -12,87 +12,13 @@ use splatcheck_workloads::layout::{Array, Field, Layout as Order, Symbols, Tenso
 
 /// Why a manifest does not fit a program in WGSL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WgslBindError {
-    /// It is no program that can be run.
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// No entry point is meant.
-    #[error(
-        "manifest, line {line}: no compute entry point is named '{kernel}': there are {}",
-        listed(names)
-    )]
-    NoEntry {
-        /// The manifest's line.
-        line: usize,
-        /// What the manifest names.
-        kernel: String,
-        /// The entry points there are.
-        names: Vec<String>,
-    },
-    /// A buffer has no binding.
-    #[error(
-        "entry point '{entry}' uses {access} {variable} at {slot}, which the manifest does not bind: \
-         add [[binding]] group = {}, binding = {}", slot.group, slot.binding
-    )]
-    NotBound {
-        /// The entry point.
-        entry: String,
-        /// The variable.
-        variable: String,
-        /// How it is used.
-        access: Use,
-        /// Where it is.
-        slot: Slot,
-    },
-    /// A binding has no buffer.
-    #[error(
-        "manifest, line {line}: entry point '{entry}' uses nothing at {slot}, it has {}: leave the \
-         binding out, or correct its number",
-        listed(known)
-    )]
-    NotUsed {
-        /// The manifest's line.
-        line: usize,
-        /// The entry point.
-        entry: String,
-        /// What the manifest gives.
-        slot: Slot,
-        /// The names that there are.
-        known: Vec<String>,
-    },
-    /// A binding is something else than its variable.
-    #[error("manifest, line {line}, {place}, which is {access} {variable}: {unfit}")]
-    Unfit {
-        /// The manifest's line.
-        line: usize,
-        /// The binding.
-        place: String,
-        /// How the variable is used.
-        access: Use,
-        /// The variable.
-        variable: String,
-        /// Why.
-        unfit: Unfit,
-    },
-    /// A constant that the program does not have.
-    #[error("manifest, overrides: the program has no override {name}: there are {}", listed(known))]
-    NoOverride {
-        /// What the manifest gives.
-        name: String,
-        /// The names that there are.
-        known: Vec<String>,
-    },
-    /// A constant without a value.
-    #[error(
-        "entry point '{entry}' uses the override {name}, which has no value in the program: give it in \
-         overrides"
-    )]
-    OverrideMissing {
-        /// The entry point.
-        entry: String,
-        /// The constant.
-        name: String,
-    },
+#[error("{0}")]
+pub struct WgslBindError(String);
+
+impl From<ProgramError> for WgslBindError {
+    fn from(error: ProgramError) -> Self {
+        Self(error.to_string())
+    }
 }
 
 /// Why a binding is not what its variable is.
@@ -186,7 +112,8 @@ impl Given {
     }
 }
 
-fn listed(names: &[String]) -> String {
+fn listed<S: AsRef<str>>(names: impl Iterator<Item = S>) -> String {
+    let names: Vec<String> = names.map(|name| name.as_ref().to_owned()).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
@@ -198,10 +125,11 @@ pub(super) fn slot(variable: &Variable) -> Slot {
 /// Checks every launch against its entry point.
 pub(super) fn check(manifest: &Manifest, program: &Program) -> Result<(), WgslBindError> {
     for launch in &manifest.launches {
-        let missing = || WgslBindError::NoEntry {
-            line: launch.line,
-            kernel: launch.kernel.clone(),
-            names: program.names().map(str::to_owned).collect(),
+        let missing = || {
+            let (line, kernel, names) = (launch.line, &launch.kernel, listed(program.names()));
+            WgslBindError(format!(
+                "manifest, line {line}: no compute entry point is named '{kernel}': there are {names}"
+            ))
         };
         if let Some(refusal) = program.refusal(&launch.kernel) {
             return Err(refusal.clone().into());
@@ -216,26 +144,25 @@ pub(super) fn check(manifest: &Manifest, program: &Program) -> Result<(), WgslBi
 fn bindings(launch: &Launch, entry: &Entry) -> Result<(), WgslBindError> {
     for parameter in &launch.parameters {
         let Some(own) = parameter.slot else { continue };
-        let known = || {
+        let unused = || {
             let one = |variable: &Variable| format!("{} at {}", variable.name, slot(variable));
-            entry.variables.iter().map(one).collect()
-        };
-        let unused = || WgslBindError::NotUsed {
-            line: parameter.line,
-            entry: entry.name.clone(),
-            slot: own,
-            known: known(),
+            let known = listed(entry.variables.iter().map(one));
+            WgslBindError(format!(
+                "manifest, line {}: entry point '{}' uses nothing at {own}, it has {known}: leave the binding out, or \
+                 correct its number",
+                parameter.line, entry.name
+            ))
         };
         let found = |wanted: Slot| entry.variables.iter().find(|one| slot(one) == wanted);
         let variable = found(own).ok_or_else(unused)?;
-        fixed(parameter, variable).map_err(|unfit| unfit_at(parameter, variable, unfit))?;
+        fixed(parameter, variable).map_err(|unfit| unfit_at(parameter, variable, &unfit))?;
         let writes = |other: &&Parameter| {
             let other = other.slot.and_then(found);
             [Some(variable), other].into_iter().flatten().any(|one| one.access == Use::ReadWrite)
         };
         let before = launch.parameters.iter().take_while(|other| other.slot != Some(own));
         if let Some(twice) = before.filter(|other| shared(other, parameter)).find(writes) {
-            return Err(unfit_at(parameter, variable, Unfit::Twice(twice.line)));
+            return Err(unfit_at(parameter, variable, &Unfit::Twice(twice.line)));
         }
     }
     let bound = |variable: &&Variable| {
@@ -243,12 +170,14 @@ fn bindings(launch: &Launch, entry: &Entry) -> Result<(), WgslBindError> {
     };
     match entry.variables.iter().find(|variable| !bound(variable)) {
         None => Ok(()),
-        Some(variable) => Err(WgslBindError::NotBound {
-            entry: entry.name.clone(),
-            variable: variable.name.clone(),
-            access: variable.access,
-            slot: slot(variable),
-        }),
+        Some(variable) => {
+            let (Variable { name, access, .. }, slot) = (variable, slot(variable));
+            Err(WgslBindError(format!(
+                "entry point '{}' uses {access} {name} at {slot}, which the manifest does not bind: add [[binding]] \
+                 group = {}, binding = {}",
+                entry.name, slot.group, slot.binding
+            )))
+        }
     }
 }
 
@@ -271,14 +200,9 @@ fn shared(a: &Parameter, b: &Parameter) -> bool {
 }
 
 /// What is wrong with a binding, with its place.
-pub(super) fn unfit_at(parameter: &Parameter, variable: &Variable, unfit: Unfit) -> WgslBindError {
-    WgslBindError::Unfit {
-        line: parameter.line,
-        place: parameter.place.clone(),
-        access: variable.access,
-        variable: variable.name.clone(),
-        unfit,
-    }
+pub(super) fn unfit_at(parameter: &Parameter, variable: &Variable, unfit: &Unfit) -> WgslBindError {
+    let (Parameter { line, place, .. }, Variable { name, access, .. }) = (parameter, variable);
+    WgslBindError(format!("manifest, line {line}, {place}, which is {access} {name}: {unfit}"))
 }
 
 /// Whether a launch's constants are the program's, and each that its entry point needs is there.
@@ -286,8 +210,10 @@ fn overrides(launch: &Launch, entry: &Entry, all: &[Override]) -> Result<(), Wgs
     let called = |name: &str| all.iter().find(|one| one.is_called(name));
     for (name, _) in &launch.overrides {
         if called(name).is_none() {
-            let known = all.iter().map(|one| one.name.clone()).collect();
-            return Err(WgslBindError::NoOverride { name: name.clone(), known });
+            let known = listed(all.iter().map(|one| &one.name));
+            return Err(WgslBindError(format!(
+                "manifest, overrides: the program has no override {name}: there are {known}"
+            )));
         }
     }
     let given = |needed: &&String| {
@@ -296,10 +222,10 @@ fn overrides(launch: &Launch, entry: &Entry, all: &[Override]) -> Result<(), Wgs
     };
     match entry.needs.iter().find(|needed| !given(needed)) {
         None => Ok(()),
-        Some(name) => {
-            let (entry, name) = (entry.name.clone(), name.clone());
-            Err(WgslBindError::OverrideMissing { entry, name })
-        }
+        Some(name) => Err(WgslBindError(format!(
+            "entry point '{}' uses the override {name}, which has no value in the program: give it in overrides",
+            entry.name
+        ))),
     }
 }
 

@@ -158,7 +158,7 @@ impl<'k> Making<'k> {
         };
         if let Argument::Input(array) | Argument::Output(array, _) = &parameter.argument {
             rows(array, parameter.bits, &variable.layout, self.symbols).map_err(|unfit| {
-                EngineError::Input(unfit_at(parameter, variable, unfit).to_string())
+                EngineError::Input(unfit_at(parameter, variable, &unfit).to_string())
             })?;
             let known = self.held.iter().any(|(_, known)| *known == number);
             if variable.access == Use::ReadWrite && !known {

@@ -188,40 +188,13 @@ pub enum EquivalentError {
         /// Where and why.
         source: Problem,
     },
-    /// A fact about nothing, or that leaves nothing.
-    #[error(
-        "{}: the fact '{name}' needs either an offset or a block of 0, 1 or 2, and either values or \
-         between = [least, largest]",
-        file.display()
-    )]
-    Fact {
+    /// A fact about nothing, or that leaves nothing; changes that cannot be read; an argument without words.
+    #[error("{}: {what}", file.display())]
+    Content {
         /// The file.
         file: PathBuf,
-        /// The fact's name.
-        name: String,
-    },
-    /// Changes that cannot be read.
-    #[error(
-        "{}: '{key}' of '{line}' is not 'CHANGE; OPCODE #N | CHANGE @ KERNEL, KERNEL'",
-        file.display()
-    )]
-    Change {
-        /// The file.
-        file: PathBuf,
-        /// The line of CUDA.
-        line: String,
-        /// What stands there.
-        key: String,
-    },
-    /// An argument without words.
-    #[error("{}: '{key}' of '{line}' gives no reason", file.display())]
-    NoReason {
-        /// The file.
-        file: PathBuf,
-        /// The line of CUDA.
-        line: String,
-        /// The changes.
-        key: String,
+        /// What is wrong in it.
+        what: String,
     },
 }
 
@@ -234,18 +207,24 @@ impl Argued {
         let text = if file.exists() { read::text(file)? } else { String::new() };
         let File { facts, lines } = toml_node::read("the file", &text)
             .map_err(|source| EquivalentError::Parse { file: file.into(), source })?;
+        let wrong = |what| Err(EquivalentError::Content { file: file.into(), what });
         if let Some(fact) = facts.iter().find(|fact| fact.fact().is_none()) {
-            return Err(EquivalentError::Fact { file: file.into(), name: fact.name.clone() });
+            return wrong(format!(
+                "the fact '{}' needs either an offset or a block of 0, 1 or 2, and either values or between = [least, \
+                 largest]",
+                fact.name
+            ));
         }
         let mut arguments = Vec::new();
         for (line, changes) in lines {
             for (key, why) in changes {
-                let (file, line) = (file.to_path_buf(), line.clone());
+                let of = format!("'{key}' of '{line}'");
                 let Some(argument) = Argument::read(&line, &key, &why) else {
-                    return Err(EquivalentError::Change { file, line, key });
+                    let form = "'CHANGE; OPCODE #N | CHANGE @ KERNEL, KERNEL'";
+                    return wrong(format!("{of} is not {form}"));
                 };
                 if why.reason().trim().is_empty() {
-                    return Err(EquivalentError::NoReason { file, line, key });
+                    return wrong(format!("{of} gives no reason"));
                 }
                 arguments.push(argument);
             }

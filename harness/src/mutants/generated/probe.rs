@@ -4,9 +4,9 @@
 use super::super::Catch;
 use super::super::class::{Class, Trial};
 use super::super::emulated::{Counts, disagrees, job_of, misuse};
-use super::GeneratedError;
 use super::case_set::CaseSet;
 use super::subject::Subject;
+use super::{GeneratedError, NOTHING_SAID};
 use splatcheck_emulator::mutate::{Mutation, MutationKind};
 use splatcheck_emulator::{InstructionCoverage, KernelCoverage, Policy, Schedule};
 use splatcheck_gpu::emulator::EmulatorEngine;
@@ -160,7 +160,7 @@ impl<'c> Probes<'c> {
     /// last; then on the wide ones.
     ///
     /// # Errors
-    /// A defect of the emulator; [`GeneratedError::NoCase`].
+    /// A defect of the emulator; no case is for the kernel, or none ends.
     pub(super) fn new(
         subject: &Subject,
         (classes, pool): (&'c [Class], &'c CaseSet),
@@ -184,10 +184,14 @@ impl<'c> Probes<'c> {
         let met = all.one_each(&trials, &settings, engine)?;
         all.other_settings((&trials, &met), &settings, engine)?;
         if trials.is_empty() {
-            return Err(GeneratedError::NoCase(subject.name()));
+            let none = format!("no case is for {}, {NOTHING_SAID}", subject.name());
+            return Err(GeneratedError::Asked(none));
         }
         if all.probes.is_empty() && all.false_alarms.is_empty() {
-            return Err(GeneratedError::TooLong { kernel: subject.name(), limit: ONE_RUN });
+            return Err(GeneratedError::Asked(format!(
+                "no case runs {} to its end within {ONE_RUN} warp instructions, {NOTHING_SAID}",
+                subject.name()
+            )));
         }
         all.wide = all.wide_runs(&taken(subject, stage, &pool.wide), &settings, engine)?;
         all.executed = match all.seen.take() {

@@ -8,7 +8,7 @@ use super::equivalent::Argued;
 use super::probe::{Probe, Probes, SCHEDULED, SEEDS, adversarial};
 use super::sample::Drawn;
 use super::subject::Subject;
-use super::{Closest, Fate, GeneratedError, PROVED, Record};
+use super::{Closest, Fate, GeneratedError, NOTHING_SAID, PROVED, Record};
 use rayon::prelude::*;
 use splatcheck_emulator::equivalence::Original;
 use splatcheck_emulator::mutate::{Mutation, apply};
@@ -144,7 +144,10 @@ fn probes_of<'c>(
     let mut probes = Probes::new(subject, (classes, pool), &mut subject.open(coverage)?)?;
     let lines = subject.mutations.iter().map(|mutation| mutation.line);
     if !probes.probes.is_empty() && !probes.reach(lines) {
-        return Err(GeneratedError::NothingReached(subject.name()));
+        return Err(GeneratedError::Asked(format!(
+            "no case arrives at an instruction of kernel '{}' that can be changed, {NOTHING_SAID}",
+            subject.name()
+        )));
     }
     // The artifacts have campaigns of their own under schedules.
     if subject.as_own().is_some() && probes.false_alarms.is_empty() {

@@ -19,7 +19,7 @@ pub struct Drawn<'s> {
 /// of the whole kernel, and others by the seed, which draws the same ones each time.
 ///
 /// # Errors
-/// [`GeneratedError::Count`] for none, and for more than there are.
+/// [`GeneratedError::Asked`] for none, and for more than there are.
 pub fn draw(
     subjects: &[Subject],
     count: usize,
@@ -28,7 +28,9 @@ pub fn draw(
     let sizes: Vec<usize> = subjects.iter().map(|subject| subject.mutations.len()).collect();
     let exist = sizes.iter().sum();
     if count == 0 || count > exist {
-        return Err(GeneratedError::Count { asked: count, exist });
+        return Err(GeneratedError::Asked(format!(
+            "{count} mutants were asked for, but these kernels have {exist}: expected 1 to {exist}"
+        )));
     }
     let shares = shares(&sizes, count);
     let drawn = subjects.par_iter().zip(shares).enumerate();

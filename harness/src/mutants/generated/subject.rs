@@ -65,7 +65,10 @@ impl Subject {
             subject.mutations.retain(|mutation| mutation.kind != MutationKind::FastInstruction);
         }
         if subject.mutations.is_empty() {
-            return Err(GeneratedError::NothingToChange(subject.name()));
+            return Err(GeneratedError::Asked(format!(
+                "kernel '{}' has no instruction that can be changed: there are no mutants to make",
+                subject.name()
+            )));
         }
         let mut met: BTreeMap<_, usize> = BTreeMap::new();
         for mutation in &subject.mutations {
@@ -83,7 +86,7 @@ impl Subject {
     /// A user's kernel, which is tried on these classes.
     ///
     /// # Errors
-    /// [`GeneratedError::NothingToChange`]; what an engine says of a program that cannot be lowered.
+    /// Nothing of it can be changed; what an engine says of a program that cannot be lowered.
     pub fn own(own: Own, classes: &[Class]) -> Result<Self, GeneratedError> {
         let text = Box::new(own.text(classes)?);
         let lines = SourceLines::in_text(text.ptx());
@@ -270,7 +273,7 @@ impl Subject {
 /// so many lanes.
 ///
 /// # Errors
-/// [`GeneratedError::UnknownKernel`]; an artifact that is not as it was compiled.
+/// There is no such kernel; an artifact that is not as it was compiled.
 pub fn subjects(names: &[String], wgsl: Option<u32>) -> Result<Vec<Subject>, GeneratedError> {
     let mut met = BTreeSet::new();
     let mut kernels = artifact::all();
@@ -282,8 +285,10 @@ pub fn subjects(names: &[String], wgsl: Option<u32>) -> Result<Vec<Subject>, Gen
     for name in names {
         let is = |kernel: &Artifact| kernel_name(kernel) == *name || kernel.entry() == *name;
         if !kernels.iter().any(is) {
-            let known = kernels.iter().map(kernel_name).collect();
-            return Err(GeneratedError::UnknownKernel { name: name.clone(), known });
+            let known = kernels.iter().map(kernel_name).collect::<Vec<_>>().join(", ");
+            return Err(GeneratedError::Asked(format!(
+                "there is no kernel '{name}': expected one of {known}"
+            )));
         }
     }
     kernels.retain(|kernel| {

@@ -5,7 +5,6 @@
 
 use super::record::Results;
 use super::shard::Shard;
-use std::fmt;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
@@ -18,82 +17,10 @@ pub struct Part {
     pub results: Results,
 }
 
-/// The folders of two parts, for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folders(pub [PathBuf; 2]);
-
-impl fmt::Display for Folders {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [one, other] = &self.0;
-        write!(f, "{} and {}", one.display(), other.display())
-    }
-}
-
 /// Why parts cannot be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum JoinError {
-    /// There is nothing to join.
-    #[error("there are no parts")]
-    NoParts,
-    /// Two parts are not of one campaign.
-    #[error("{folders} are of different campaigns: {}; {}", campaigns[0], campaigns[1])]
-    Campaigns {
-        /// Where the two are.
-        folders: Folders,
-        /// Their campaigns in words.
-        campaigns: [String; 2],
-    },
-    /// Two parts are not of one division.
-    #[error("{folders} are divided differently: {} and {}", shards[0], shards[1])]
-    Divided {
-        /// Where the two are.
-        folders: Folders,
-        /// Which parts they are.
-        shards: [Shard; 2],
-    },
-    /// Two parts were not run on the same engines.
-    #[error(
-        "{folders} were run on different engines: {}; {}: use machines of one kind, or --engine",
-        engines[0],
-        engines[1]
-    )]
-    Engines {
-        /// Where the two are.
-        folders: Folders,
-        /// Their engines in words.
-        engines: [String; 2],
-    },
-    /// Two parts hold in different formulations: what holds in each is not one that holds in all.
-    #[error(
-        "{folders} were judged in different formulations: {}; {}: fuzz all parts with one, by its name",
-        formulations[0],
-        formulations[1]
-    )]
-    Formulations {
-        /// Where the two are.
-        folders: Folders,
-        /// Their formulations.
-        formulations: [String; 2],
-    },
-    /// One part is there more than once.
-    #[error("part {shard} is there twice: {folders}")]
-    Twice {
-        /// Which part.
-        shard: Shard,
-        /// Where it is.
-        folders: Folders,
-    },
-    /// Some parts are not there.
-    #[error("part {} is missing ({count} of {of})", listed(first, *count, *of))]
-    Missing {
-        /// The first numbers that are missing.
-        first: Vec<u32>,
-        /// How many are missing.
-        count: usize,
-        /// How many parts there are.
-        of: u32,
-    },
-}
+#[error("{0}")]
+pub struct JoinError(String);
 
 /// Parts by their numbers, as far as they are known of `count`.
 fn listed(first: &[u32], count: usize, of: u32) -> String {
@@ -114,7 +41,7 @@ pub fn join(parts: &mut [Part], unread: usize) -> Result<Results, JoinError> {
     }
     let absent = absent(parts, unread)?;
     let mut all = parts.iter().map(|part| part.results.clone());
-    let mut whole = all.next().ok_or(JoinError::NoParts)?;
+    let mut whole = all.next().ok_or_else(|| JoinError("there are no parts".to_owned()))?;
     (whole.shard, whole.absent) = (Shard::WHOLE, absent);
     let mut findings: Vec<_> = whole.reports.iter_mut().map(|r| take(&mut r.findings)).collect();
     for results in all {
@@ -144,15 +71,14 @@ pub fn join(parts: &mut [Part], unread: usize) -> Result<Results, JoinError> {
 }
 
 fn are_of_one_campaign(one: &Part, other: &Part) -> Result<(), JoinError> {
-    let folders = Folders([one, other].map(|part| part.folder.clone()));
+    let fail = |why: String| Err(JoinError(format!("{} {why}", folders(one, other))));
     let [mine, theirs] = [one, other].map(|part| part.results.campaign());
     if mine != theirs {
-        let campaigns = [mine, theirs].map(|campaign| campaign.to_string());
-        return Err(JoinError::Campaigns { folders, campaigns });
+        return fail(format!("are of different campaigns: {mine}; {theirs}"));
     }
-    if one.results.shard.of() != other.results.shard.of() {
-        let shards = [one, other].map(|part| part.results.shard);
-        return Err(JoinError::Divided { folders, shards });
+    let [mine, theirs] = [one, other].map(|part| part.results.shard);
+    if mine.of() != theirs.of() {
+        return fail(format!("are divided differently: {mine} and {theirs}"));
     }
     let engines = |part: &Part| -> Vec<_> {
         part.results.reports.iter().map(|r| (r.id.clone(), r.info.clone())).collect()
@@ -165,29 +91,41 @@ fn are_of_one_campaign(one: &Part, other: &Part) -> Result<(), JoinError> {
             };
             engines(part).into_iter().map(word).collect::<Vec<_>>().join(", ")
         };
-        return Err(JoinError::Engines { folders, engines: [one, other].map(words) });
+        let [mine, theirs] = [one, other].map(words);
+        return fail(format!(
+            "were run on different engines: {mine}; {theirs}: use machines of one kind, or --engine"
+        ));
     }
     let found = [one, other].map(|part| part.results.formulation.as_ref());
     if found[0] != found[1] {
-        let formulations = found.map(|one| one.map_or("none is named", String::as_str).to_owned());
-        return Err(JoinError::Formulations { folders, formulations });
+        // What holds in each is not one that holds in all.
+        let [mine, theirs] = found.map(|one| one.map_or("none is named", String::as_str));
+        return fail(format!(
+            "were judged in different formulations: {mine}; {theirs}: fuzz all parts with one, by its name"
+        ));
     }
     Ok(())
+}
+
+/// Where two parts are, in words.
+fn folders(one: &Part, other: &Part) -> String {
+    format!("{} and {}", one.folder.display(), other.folder.display())
 }
 
 /// The parts that are not there, as many as may be; every other is there once. They are in order.
 fn absent(parts: &[Part], unread: usize) -> Result<Vec<Shard>, JoinError> {
     let twice = |pair: &&[Part]| pair[0].results.shard == pair[1].results.shard;
     if let Some([one, other]) = parts.windows(2).find(twice) {
-        let folders = Folders([one, other].map(|part| part.folder.clone()));
-        return Err(JoinError::Twice { shard: one.results.shard, folders });
+        let (shard, folders) = (one.results.shard, folders(one, other));
+        return Err(JoinError(format!("part {shard} is there twice: {folders}")));
     }
     let of = parts.first().map_or(0, |part| part.results.shard.of());
     let there = |number: &u32| parts.iter().any(|part| part.results.shard.number() == *number);
     let count = of as usize - parts.len();
     let first = (1..=of).filter(|number| !there(number));
     if count > unread {
-        return Err(JoinError::Missing { first: first.take(4).collect(), count, of });
+        let first = listed(&first.take(4).collect::<Vec<_>>(), count, of);
+        return Err(JoinError(format!("part {first} is missing ({count} of {of})")));
     }
     Ok(first.map(|number| Shard { number, of }).collect())
 }

@@ -1,8 +1,7 @@
 //! The result file's form. Everything read is checked before it is believed.
 
-use super::plan::{AimError, Plan};
+use super::plan::Plan;
 use super::shard::Shard;
-use crate::UnknownWorkload;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::{DeviceInfo, EngineKind, Reduction, Setting};
@@ -12,13 +11,14 @@ use splatcheck_judge::coverage::Coverage;
 use splatcheck_judge::diagnosis::Diagnosis;
 use splatcheck_judge::engines::parted::Parts;
 use splatcheck_judge::engines::{Emulation, Missing};
+use splatcheck_judge::io::read;
 use splatcheck_judge::io::serde_forms::pairs;
-use splatcheck_judge::io::{InputError, read};
 use splatcheck_judge::report::reproducer_path;
 use splatcheck_judge::scatter_step::MOST_LANES;
 use splatcheck_judge::verdict::{Difference, Verdict};
 use splatcheck_judge::workload::generator;
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, fs, io};
@@ -143,18 +143,21 @@ impl Campaign {
         }
     }
 
-    fn plan(&self) -> Result<Plan, RecordError> {
+    fn plan(&self) -> Result<Plan, Wrong> {
         let version = env!("CARGO_PKG_VERSION");
         if self.splatcheck != version {
-            return Err(RecordError::Version { theirs: self.splatcheck.clone() });
+            let theirs = &self.splatcheck;
+            return Err(
+                format!("is of splatcheck {theirs}, this is {version}: use one version").into()
+            );
         }
         let mut workload = crate::find(&self.workload)?;
         if let Some(name) = &self.convention {
-            let unknown = || RecordError::Convention { name: name.clone() };
+            let unknown = || format!("the workload has no convention '{name}'");
             workload = workload.under(name).ok_or_else(unknown)?;
         }
         let find = |name: &String| {
-            let unknown = || RecordError::Generator { name: name.clone() };
+            let unknown = || format!("there is no generator '{name}'");
             generator(workload.as_ref(), name).ok_or_else(unknown)
         };
         let named = self.generators.iter().map(find).collect::<Result<Vec<_>, _>>()?;
@@ -235,24 +238,26 @@ impl EngineRecord {
         self.id.parse().ok().filter(|_| self.info.kind == EngineKind::Emulator)
     }
 
-    fn check(&self) -> Result<(), RecordError> {
-        let width = self.info.lane_width;
+    fn check(&self) -> Result<(), Wrong> {
+        let (engine, width) = (&self.id, self.info.lane_width);
         if !(1..=MOST_LANES).contains(&width) {
-            return Err(RecordError::LaneWidth { engine: self.id.clone(), width });
+            let expected = format!("expected 1 to {MOST_LANES}");
+            return Err(format!("engine {engine}: warp size {width}, {expected}").into());
         }
         let runs: u64 = self.rows.values().map(|row| row.count(Verdict::Disagree)).sum();
         let of_kernel = |finding: &&FindingRecord| !finding.fault.is_of_the_machine();
         let findings = self.findings.iter().filter(of_kernel).count();
         if (runs > 0) != (findings > 0) {
-            return Err(RecordError::Denied { engine: self.id.clone(), runs, findings });
+            return Err(format!(
+                "engine {engine}: {runs} runs that disagree beside {findings} findings: it was changed, make it anew"
+            )
+            .into());
         }
-        match &self.coverage {
-            Some(coverage) if coverage.width() != width => Err(RecordError::Coverage {
-                engine: self.id.clone(),
-                width,
-                coverage: coverage.width(),
-            }),
-            _ => Ok(()),
+        match self.coverage.as_ref().map(Coverage::width) {
+            Some(of) if of != width => {
+                Err(format!("engine {engine}: warp size {width}, but its coverage has {of}").into())
+            }
+            Some(_) | None => Ok(()),
         }
     }
 }
@@ -276,15 +281,10 @@ impl FindingRecord {
     }
 
     /// The finding, with the case of its reproducer in `folder`.
-    fn read(
-        self,
-        folder: &Path,
-        plan: &Plan,
-        engine: &EngineRecord,
-    ) -> Result<Finding, RecordError> {
+    fn read(self, folder: &Path, plan: &Plan, engine: &EngineRecord) -> Result<Finding, Wrong> {
         let name = &self.reproducer;
         if Path::new(name).file_name() != Some(name.as_ref()) {
-            return Err(RecordError::NoFileName { name: self.reproducer });
+            return Err(format!("'{name}' is no file name").into());
         }
         let file = folder.join(name);
         let case = crate::read_case(&file)?.case;
@@ -308,7 +308,8 @@ impl FindingRecord {
         if reproducer_path(folder, &finding) == file {
             Ok(finding)
         } else {
-            Err(RecordError::OtherName { name: self.reproducer })
+            let name = self.reproducer;
+            Err(format!("'{name}' is not the name of that finding's reproducer").into())
         }
     }
 }
@@ -320,106 +321,11 @@ pub struct ResultError {
     /// The file.
     pub file: PathBuf,
     /// What is wrong with it.
-    pub why: Box<RecordError>,
+    pub why: Wrong,
 }
 
-/// What is wrong with a result file.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// There is no such file.
-    #[error(
-        "no such file: fuzz writes it when all of its --cases are done, so not where Ctrl-C ended it"
-    )]
-    Missing,
-    /// The system does not give it.
-    #[error("{0}")]
-    Read(InputError),
-    /// It is no JSON of the form, or a number in it is none.
-    #[error("{0}")]
-    Json(serde_json::Error),
-    /// Another version may draw other cases.
-    #[error(
-        "is of splatcheck {theirs}, this is {}: use one version",
-        env!("CARGO_PKG_VERSION")
-    )]
-    Version {
-        /// The version that wrote it.
-        theirs: String,
-    },
-    /// A generator that is not known.
-    #[error("there is no generator '{name}'")]
-    Generator {
-        /// Its name.
-        name: String,
-    },
-    /// A workload that is not known.
-    #[error(transparent)]
-    Workload(#[from] UnknownWorkload),
-    /// A convention that is not known.
-    #[error("the workload has no convention '{name}'")]
-    Convention {
-        /// Its name.
-        name: String,
-    },
-    /// Warp sizes or settings that there are not.
-    #[error(transparent)]
-    Aim(#[from] AimError),
-    /// Rows that say other than the findings beside them.
-    #[error(
-        "engine {engine}: {runs} runs that disagree beside {findings} findings: it was changed, make it anew"
-    )]
-    Denied {
-        /// The engine.
-        engine: String,
-        /// How many runs disagree.
-        runs: u64,
-        /// How many findings of a kernel there are.
-        findings: usize,
-    },
-    /// An engine with warps that there are not.
-    #[error("engine {engine}: warp size {width}, expected 1 to {}", MOST_LANES)]
-    LaneWidth {
-        /// The engine.
-        engine: String,
-        /// Its warp size.
-        width: u32,
-    },
-    /// A coverage that is not the engine's.
-    #[error("engine {engine}: warp size {width}, but its coverage has {coverage}")]
-    Coverage {
-        /// The engine.
-        engine: String,
-        /// Its warp size.
-        width: u32,
-        /// The coverage's.
-        coverage: u32,
-    },
-    /// A path where a file name must be.
-    #[error("'{name}' is no file name")]
-    NoFileName {
-        /// What stands there.
-        name: String,
-    },
-    /// A reproducer that belongs to another finding.
-    #[error("'{name}' is not the name of that finding's reproducer")]
-    OtherName {
-        /// The file name.
-        name: String,
-    },
-    /// A reproducer that cannot be read.
-    #[error(transparent)]
-    Reproducer(#[from] InputError),
-    /// A case that is not the one that it is said to be.
-    #[error("case {name} is not number {index} of part {shard}")]
-    Index {
-        /// The case.
-        name: String,
-        /// The number that it is said to have.
-        index: u64,
-        /// The part that it is said to belong to.
-        shard: Shard,
-    },
-}
+/// What is wrong with a result file, in words.
+type Wrong = Box<dyn Error + Send + Sync>;
 
 /// Whether a file is a result file, of whatever version.
 pub(super) fn is_one(file: &Path) -> bool {
@@ -436,18 +342,18 @@ pub(super) fn is_one(file: &Path) -> bool {
 /// See [`Results::read`].
 pub(super) fn read(folder: &Path) -> Result<Results, ResultError> {
     let file = folder.join(RESULT);
-    let wrong = |why: RecordError| ResultError { file: file.clone(), why: Box::new(why) };
+    let wrong = |why: Wrong| ResultError { file: file.clone(), why };
     // A link or a folder of that name is refused by what reads it.
     if fs::symlink_metadata(&file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-        return Err(wrong(RecordError::Missing));
+        let missing = "no such file: fuzz writes it when all of its --cases are done, so not where Ctrl-C ended it";
+        return Err(wrong(missing.into()));
     }
-    let text = read::text(&file).map_err(|error| wrong(RecordError::Read(error)))?;
-    let record: Record =
-        serde_json::from_str(&text).map_err(|error| wrong(RecordError::Json(error)))?;
+    let text = read::text(&file).map_err(|error| wrong(error.into()))?;
+    let record: Record = serde_json::from_str(&text).map_err(|error| wrong(error.into()))?;
     results(record, folder).map_err(wrong)
 }
 
-fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
+fn results(record: Record, folder: &Path) -> Result<Results, Wrong> {
     let plan = record.campaign.plan()?;
     let (mut reports, mut coverage) = (Vec::new(), BTreeMap::new());
     for engine in record.engines {
@@ -456,7 +362,8 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
         for finding in engine.findings.clone() {
             let (index, name) = (finding.index, finding.case.clone());
             if plan.id(index).to_string() != name || !record.shard.has(index) {
-                return Err(RecordError::Index { name, index, shard: record.shard });
+                let shard = record.shard;
+                return Err(format!("case {name} is not number {index} of part {shard}").into());
             }
             findings.push(finding.read(folder, &plan, &engine)?);
         }

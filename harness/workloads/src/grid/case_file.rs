@@ -202,7 +202,7 @@ fn gate(container: &Container<'_>, grid: &Grid) -> Result<Option<Gate>, Problem>
 
 /// What is wrong with the level of a mask.
 fn of_mask(error: GridError) -> Problem {
-    let [field, value, rule] = error.parts();
+    let GridError { field, value, rule } = error;
     Problem::new(format!("of the mask, {field}"), value, rule)
 }
 

@@ -95,7 +95,7 @@ impl TableRules {
 
 /// A level table and fields that contradict each other.
 pub(super) fn refused(error: GridError) -> Problem {
-    let [field, value, rule] = error.parts();
+    let GridError { field, value, rule } = error;
     Problem::new(field, value, rule)
 }
 

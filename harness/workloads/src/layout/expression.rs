@@ -59,47 +59,23 @@ pub enum Function {
 
 /// Why a text is no expression, or has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExpressionError {
-    /// Something else than what the grammar allows.
-    #[error("expected {expected} at character {at} of '{text}'")]
-    Syntax {
-        /// The whole text.
-        text: String,
-        /// From 1.
-        at: usize,
-        /// What could stand there.
-        expected: &'static str,
-    },
-    /// More than anybody writes by hand.
-    #[error("an expression has at most {LONGEST} characters, this one has {0}")]
-    TooLong(usize),
-    /// A function with a wrong number of arguments.
-    #[error("{function} takes {takes} in '{text}'")]
-    Arguments {
-        /// The whole text.
-        text: String,
-        /// The function.
-        function: &'static str,
-        /// How many it takes.
-        takes: &'static str,
-    },
-    /// A name that means nothing here.
-    #[error("'{name}' is not known here: there are {known}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The names that there are.
-        known: String,
-    },
-    /// A decimal number where a whole one is needed.
-    #[error("{0} is no whole number")]
-    NotWhole(String),
+#[error("{0}")]
+pub struct ExpressionError(String);
+
+impl ExpressionError {
+    /// A name that means nothing among those that there are.
+    pub fn unknown(name: &str, known: &str) -> Self {
+        Self(format!("'{name}' is not known here: there are {known}"))
+    }
+
     /// A result outside 64 bits.
-    #[error("a number does not fit in 64 bits")]
-    Overflow,
-    /// A quotient that does not exist.
-    #[error("a division by 0")]
-    DivisionByZero,
+    pub(crate) fn overflow() -> Self {
+        Self("a number does not fit in 64 bits".to_owned())
+    }
+
+    fn division_by_zero() -> Self {
+        Self("a division by 0".to_owned())
+    }
 }
 
 impl Expression {
@@ -109,7 +85,10 @@ impl Expression {
     /// [`ExpressionError`]: what was expected where.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         if text.len() > LONGEST {
-            return Err(ExpressionError::TooLong(text.len()));
+            let length = text.len();
+            return Err(ExpressionError(format!(
+                "an expression has at most {LONGEST} characters, this one has {length}"
+            )));
         }
         let mut parser = Parser { text, rest: text.char_indices().peekable() };
         let expression = parser.sum()?;
@@ -125,10 +104,10 @@ impl Expression {
         symbols: &dyn Fn(&str) -> Result<i64, ExpressionError>,
     ) -> Result<i64, ExpressionError> {
         let of = |one: &Self| one.integer(symbols);
-        let checked = |value: Option<i64>| value.ok_or(ExpressionError::Overflow);
+        let checked = |value: Option<i64>| value.ok_or_else(ExpressionError::overflow);
         match self {
             Self::Integer(value) => Ok(*value),
-            Self::Decimal(value) => Err(ExpressionError::NotWhole(value.to_string())),
+            Self::Decimal(value) => Err(ExpressionError(format!("{value} is no whole number"))),
             Self::Symbol(name) => symbols(name),
             Self::Negative(one) => checked(of(one)?.checked_neg()),
             Self::Binary(operator, both) => {
@@ -138,7 +117,7 @@ impl Expression {
                     Operator::Subtract => checked(a.checked_sub(b)),
                     Operator::Multiply => checked(a.checked_mul(b)),
                     Operator::Divide | Operator::Remainder if b == 0 => {
-                        Err(ExpressionError::DivisionByZero)
+                        Err(ExpressionError::division_by_zero())
                     }
                     Operator::Divide => checked(a.checked_div(b)),
                     Operator::Remainder => checked(a.checked_rem(b)),
@@ -206,13 +185,13 @@ impl Expression {
 /// A quotient of whole numbers, rounded up.
 fn ceil_div(a: i64, b: i64) -> Result<i64, ExpressionError> {
     if b == 0 {
-        return Err(ExpressionError::DivisionByZero);
+        return Err(ExpressionError::division_by_zero());
     }
     let (quotient, rest) =
-        a.checked_div(b).zip(a.checked_rem(b)).ok_or(ExpressionError::Overflow)?;
+        a.checked_div(b).zip(a.checked_rem(b)).ok_or_else(ExpressionError::overflow)?;
     // Toward zero is up already where the exact quotient is negative.
     let up = rest != 0 && (rest > 0) == (b > 0);
-    quotient.checked_add(i64::from(up)).ok_or(ExpressionError::Overflow)
+    quotient.checked_add(i64::from(up)).ok_or_else(ExpressionError::overflow)
 }
 
 struct Parser<'a> {
@@ -224,7 +203,8 @@ impl Parser<'_> {
     fn wrong<T>(&mut self, expected: &'static str) -> Result<T, ExpressionError> {
         let at = self.rest.peek().map_or(self.text.len(), |&(at, _)| at);
         let at = self.text[..at].chars().count() + 1;
-        Err(ExpressionError::Syntax { text: self.text.to_owned(), at, expected })
+        let text = self.text;
+        Err(ExpressionError(format!("expected {expected} at character {at} of '{text}'")))
     }
 
     /// The next character that is no space.
@@ -306,7 +286,7 @@ impl Parser<'_> {
             word += &self.word(|c| c.is_ascii_digit());
         }
         if word.bytes().all(|byte| byte.is_ascii_digit()) {
-            return word.parse().map(Expression::Integer).map_err(|_| ExpressionError::Overflow);
+            return word.parse().map(Expression::Integer).map_err(|_| ExpressionError::overflow());
         }
         match word.parse() {
             Ok(value) => Ok(Expression::Decimal(value)),
@@ -333,9 +313,8 @@ impl Parser<'_> {
             return self.wrong("',' or ')'");
         }
         if function == Function::CeilDiv && arguments.len() != 2 {
-            let text = self.text.to_owned();
-            let (function, takes) = ("ceil_div", "two numbers");
-            return Err(ExpressionError::Arguments { text, function, takes });
+            let text = self.text;
+            return Err(ExpressionError(format!("ceil_div takes two numbers in '{text}'")));
         }
         Ok(Expression::Call(function, arguments))
     }
@@ -376,7 +355,7 @@ mod tests {
         match name {
             "W" => Ok(33),
             "M" => Ok(i64::MAX),
-            _ => Err(ExpressionError::Unknown { name: name.to_owned(), known: "W, M".to_owned() }),
+            _ => Err(ExpressionError::unknown(name, "W, M")),
         }
     }
 

@@ -21,57 +21,8 @@ pub fn is_list(tensor: Tensor) -> bool {
 
 /// Why a kernel's list of rows is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoRows {
-    /// The first camera's rows begin elsewhere.
-    #[error("indptr[0] is {0}: the rows of the first camera begin at 0")]
-    Begin(i32),
-    /// A camera's rows end before they begin, or beyond the last that there can be.
-    #[error(
-        "indptr[{at}] is {found}: expected a number from {least}, where that camera's rows begin, to {most}"
-    )]
-    End {
-        /// The place in `indptr`.
-        at: usize,
-        /// What it holds.
-        found: i32,
-        /// Where the rows begin.
-        least: usize,
-        /// Projections, C N.
-        most: usize,
-    },
-    /// A row is of another camera than the one that it is listed under.
-    #[error("camera_ids[{row}] is {found}: by indptr the row is camera {camera}'s")]
-    Camera {
-        /// The row.
-        row: usize,
-        /// What it holds.
-        found: i32,
-        /// Its camera by `indptr`.
-        camera: usize,
-    },
-    /// There is no such Gaussian.
-    #[error("gaussian_ids[{row}] is {found}: the Gaussians are numbered from 0, below {count}")]
-    Gaussian {
-        /// The row.
-        row: usize,
-        /// What it holds.
-        found: i32,
-        /// Gaussians.
-        count: usize,
-    },
-    /// Two rows are of one Gaussian and camera.
-    #[error(
-        "gaussian_ids[{row}] is {found}, as is gaussian_ids[{before}] of the same camera: each has one row"
-    )]
-    Twice {
-        /// The row.
-        row: usize,
-        /// The row before it.
-        before: usize,
-        /// The Gaussian.
-        found: i32,
-    },
-}
+#[error("{0}")]
+pub struct NoRows(String);
 
 /// What of the arrays holds a tensor: its numbers, row after row.
 fn column(held: &[(&Array, Vec<u32>)], tensor: Tensor, symbols: &Symbols) -> Option<Vec<i32>> {
@@ -88,12 +39,18 @@ pub fn ends(indptr: &[i32], symbols: &Symbols) -> Result<Vec<usize>, NoRows> {
     let most = symbols.cameras * symbols.gaussians;
     let mut numbers = indptr.iter().copied().enumerate();
     if let Some((_, begin)) = numbers.next().filter(|(_, begin)| *begin != 0) {
-        return Err(NoRows::Begin(begin));
+        let what = format!("indptr[0] is {begin}: the rows of the first camera begin at 0");
+        return Err(NoRows(what));
     }
     let mut least = 0;
     let end = |(at, found): (usize, i32)| {
         let fits = usize::try_from(found).ok().filter(|end| (least..=most).contains(end));
-        least = fits.ok_or(NoRows::End { at, found, least, most })?;
+        let wrong = || {
+            NoRows(format!(
+                "indptr[{at}] is {found}: expected a number from {least}, where that camera's rows begin, to {most}"
+            ))
+        };
+        least = fits.ok_or_else(wrong)?;
         Ok(least)
     };
     numbers.map(end).collect()
@@ -113,14 +70,18 @@ pub fn rows(held: &[(&Array, Vec<u32>)], symbols: &Symbols) -> Result<Option<Vec
         for row in begin..end {
             let (found, id) = (cameras[row], gaussians[row]);
             if usize::try_from(found) != Ok(camera) {
-                return Err(NoRows::Camera { row, found, camera });
+                let whose = format!("by indptr the row is camera {camera}'s");
+                return Err(NoRows(format!("camera_ids[{row}] is {found}: {whose}")));
             }
+            let wrong = |why: String| NoRows(format!("gaussian_ids[{row}] is {id}{why}"));
             let count = symbols.gaussians;
-            let known = usize::try_from(id).ok().filter(|id| *id < count);
-            let known = known.ok_or(NoRows::Gaussian { row, found: id, count })?;
+            let known = usize::try_from(id).ok().filter(|id| *id < count).ok_or_else(|| {
+                wrong(format!(": the Gaussians are numbered from 0, below {count}"))
+            })?;
             let place = camera * count + known;
             if let Some(before) = seen.insert(place, row) {
-                return Err(NoRows::Twice { row, before, found: id });
+                let same = format!("gaussian_ids[{before}] of the same camera: each has one row");
+                return Err(wrong(format!(", as is {same}")));
             }
             places.push(place);
         }

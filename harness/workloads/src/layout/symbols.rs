@@ -400,7 +400,7 @@ impl Symbols {
     /// A whole number by its name.
     ///
     /// # Errors
-    /// [`ExpressionError::Unknown`].
+    /// [`ExpressionError`]: there is none.
     pub fn integer(&self, name: &str) -> Result<i64, ExpressionError> {
         self.integers.get(name).copied().ok_or_else(|| self.unknown(name))
     }
@@ -408,7 +408,7 @@ impl Symbols {
     /// A number by its name.
     ///
     /// # Errors
-    /// [`ExpressionError::Unknown`].
+    /// [`ExpressionError`]: there is none.
     pub fn float(&self, name: &str) -> Result<f64, ExpressionError> {
         #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
         let whole = |value: i64| value as f64;
@@ -431,7 +431,7 @@ impl Symbols {
         } else {
             known.join(", ")
         };
-        ExpressionError::Unknown { name: name.to_owned(), known }
+        ExpressionError::unknown(name, &known)
     }
 }
 

@@ -145,7 +145,7 @@ fn is_there(array: &Array, symbols: &Symbols) -> bool {
 fn sides(shape: &[Expression], symbols: &Symbols) -> Result<Vec<usize>, ExpressionError> {
     let side = |side: &Expression| {
         let value = side.integer(&|name| symbols.integer(name))?;
-        usize::try_from(value).map_err(|_| ExpressionError::Overflow)
+        usize::try_from(value).map_err(|_| ExpressionError::overflow())
     };
     shape.iter().map(side).collect()
 }

@@ -37,61 +37,21 @@ pub struct Contract {
 /// Why a program cannot be judged so, or a case not for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContractError {
-    /// Only the backward rasterization has formulations.
-    #[error(
-        "level {level} has no formulation {formulation}, nor extra roundings: both belong to level raster"
-    )]
-    NoFormulation {
-        /// The level.
-        level: Level,
-        /// What was asked for.
-        formulation: Formulation,
-    },
+    /// The level has no formulation, no room for more roundings or no such view, or the case is of another workload.
+    #[error("{0}")]
+    Asked(String),
     /// The preset has not the level.
     #[error(transparent)]
     NoSuchLevel(#[from] NoSuchLevel),
-    /// The roundings of a preset's units come on top of those that were asked for.
-    #[error(
-        "extra roundings: {more} more for units = \"ndc\" or a folded background of preset {preset} are {sum}, above {}: give fewer",
-        ExtraRoundings::MOST
-    )]
-    Units {
-        /// The roundings that a change of units adds.
-        more: u8,
-        /// The preset.
-        preset: String,
-        /// All of them.
-        sum: u8,
-    },
     /// There is no such constant, or it has no such value.
     #[error(transparent)]
     Constant(Problem),
-    /// The case is of another workload.
-    #[error("case {case}: a program of level {level} is judged on cases of {}", level.workload())]
-    Workload {
-        /// The case.
-        case: String,
-        /// The level.
-        level: Level,
-    },
     /// See [`FormulationUse`].
     #[error(transparent)]
     Formulation(#[from] FormulationUse),
     /// See [`CaseError`].
     #[error(transparent)]
     Case(#[from] CaseError),
-    /// The case has no such view for the level.
-    #[error("case {case}: there is no camera {view} for level {level}, it has {views}")]
-    NoView {
-        /// The case.
-        case: String,
-        /// What was asked for.
-        view: usize,
-        /// The level.
-        level: Level,
-        /// How many there are.
-        views: usize,
-    },
     /// The outputs are not those of the level.
     #[error("the output does not fit: {0}")]
     Output(#[from] TensorError),
@@ -127,7 +87,7 @@ impl Contract {
     /// A level in a formulation.
     ///
     /// # Errors
-    /// [`ContractError::NoFormulation`].
+    /// Only the backward rasterization has formulations.
     pub fn new(level: Level, formulation: Formulation) -> Result<Self, ContractError> {
         match level {
             Level::Raster => Ok(Self { level, formulation, ..Self::default() }),
@@ -135,7 +95,9 @@ impl Contract {
                 if formulation == Formulation::STANDARD {
                     return Ok(Self { level, formulation, ..Self::default() });
                 }
-                Err(ContractError::NoFormulation { level, formulation })
+                Err(ContractError::Asked(format!(
+                    "level {level} has no formulation {formulation}, nor extra roundings: both belong to level raster"
+                )))
             }
         }
     }
@@ -144,7 +106,7 @@ impl Contract {
     /// place.
     ///
     /// # Errors
-    /// The preset has not the level; [`ContractError::NoFormulation`].
+    /// The preset has not the level; as [`Self::new`].
     pub fn of_preset(
         preset: &Arc<Preset>,
         level: Option<Level>,
@@ -168,7 +130,13 @@ impl Contract {
             0 => formulation,
             more => {
                 let sum = formulation.extra_roundings().count().saturating_add(more);
-                let units = || ContractError::Units { more, preset: preset.name().to_owned(), sum };
+                let units = || {
+                    let (preset, most) = (preset.name(), ExtraRoundings::MOST);
+                    let of = format!("units = \"ndc\" or a folded background of preset {preset}");
+                    ContractError::Asked(format!(
+                        "extra roundings: {more} more for {of} are {sum}, above {most}: give fewer"
+                    ))
+                };
                 formulation.with_extra_roundings(ExtraRoundings::new(sum).ok_or_else(units)?)
             }
         };
@@ -401,7 +369,12 @@ impl Contract {
     /// # Errors
     /// [`ContractError`] for a case of another workload.
     pub fn case(&self, case: &AnyCase) -> Result<AnyCase, ContractError> {
-        let other = || ContractError::Workload { case: case.name().to_owned(), level: self.level };
+        let other = || {
+            let (case, level, workload) = (case.name(), self.level, self.level.workload());
+            ContractError::Asked(format!(
+                "case {case}: a program of level {level} is judged on cases of {workload}"
+            ))
+        };
         if let Level::Of(stage) = self.level {
             let own = self.workload().fitted(case, stage, &self.built_in).ok_or_else(other)?;
             return Ok(match &self.preset {
@@ -443,8 +416,12 @@ impl Contract {
     pub fn job(&self, case: &AnyCase, view: usize) -> Result<Job, ContractError> {
         let judged = self.case(case)?;
         let views = judged.views_of(self.stage());
-        let (level, name) = (self.level, case.name().to_owned());
-        let none = || ContractError::NoView { case: name, view, level, views };
+        let none = || {
+            let (case, level) = (case.name(), self.level);
+            ContractError::Asked(format!(
+                "case {case}: there is no camera {view} for level {level}, it has {views}"
+            ))
+        };
         if view >= views {
             return Err(none());
         }

@@ -181,8 +181,9 @@ fn computed_scales_are_those_of_the_formula() {
     let open = Grid::computed(Encoding::default(), [3, 2], whole, &[0, 8, 16]).expect("two levels");
     assert_eq!(open.under::<Cuda>().levels()[1].scale_radius, f64::INFINITY, "nothing is known");
     let down = ComputedScales { base_resolution: 1, log2_per_level_scale: -1.0 };
-    let error = Grid::computed(Encoding::default(), [3, 2], down, &[0, 8, 16]);
-    assert!(matches!(error, Err(GridError::Scale { level: 1, .. })), "{error:?}");
+    let error =
+        Grid::computed(Encoding::default(), [3, 2], down, &[0, 8, 16]).expect_err("below 0");
+    assert_eq!(error.field, "scales[1]", "{error}");
 }
 
 /// Kernels whose scales lie anywhere within their radii lie within the bounds of all stages.

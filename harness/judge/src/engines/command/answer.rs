@@ -36,34 +36,21 @@ pub(super) enum Answer {
 
 /// A line that is no answer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoAnswer {
-    /// Something else.
-    #[error(
-        "its standard output says {said}, expected {{\"id\": {id}, \"ok\": true}}: print everything \
-         else to standard error"
-    )]
-    Other {
-        /// What it said, in quotes.
-        said: String,
-        /// The number of the request.
-        id: u64,
-    },
-    /// The answer to another request.
-    #[error("it answered request {found}, but was asked {id}")]
-    OtherId {
-        /// The number in the answer.
-        found: u64,
-        /// The number of the request.
-        id: u64,
-    },
-}
+#[error("{0}")]
+pub(super) struct NoAnswer(String);
 
 /// Reads an answer.
 pub(super) fn read(line: &[u8], id: u64) -> Result<Answer, NoAnswer> {
-    let other = |_| NoAnswer::Other { said: words(&String::from_utf8_lossy(line)), id };
+    let other = |_| {
+        let said = words(&String::from_utf8_lossy(line));
+        NoAnswer(format!(
+            "its standard output says {said}, expected {{\"id\": {id}, \"ok\": true}}: print everything else to \
+             standard error"
+        ))
+    };
     let Line { id: found, ok, error } = serde_json::from_slice(line).map_err(other)?;
     if found != id {
-        return Err(NoAnswer::OtherId { found, id });
+        return Err(NoAnswer(format!("it answered request {found}, but was asked {id}")));
     }
     Ok(match ok {
         true => Answer::Done,
