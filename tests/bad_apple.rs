@@ -61,8 +61,7 @@ fn of_a_corpus_all_others_are_judged() {
     assert!(elements.is_some_and(|elements| elements > 0), "the others were judged: {text}");
     // A kernel that disagrees does so, whatever else could not be read.
     let broken = own_kernel("gsplat_backward_broken.ptx");
-    let said = say(here, &["ptx", &broken, "--manifest", &manifest, "--corpus", &corpus]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = say(here, &["ptx", &broken, "--manifest", &manifest, "--corpus", &corpus]).exits(1);
     assert!(said.out.contains("NOT JUDGED: ") && said.out.contains("half.toml"), "{said:?}");
 }
 
@@ -105,28 +104,26 @@ fn of_mutants_all_others_are_run() {
     fs::write(scatter.join("wgsl/no-wgsl.patch"), good.replace(&given, "+)(")).expect("written");
     let words = ["mutants", "--mutants", "mutants", "--workload", "scatter", "--cases", "1"];
     let engines = ["--seeds", "1", "--engine", "emulator", "--engine", "wgsl-emulator-8"];
-    let said = say(here, &[&words[..], &engines].concat());
-    assert_eq!(said.code, Some(2), "{said:?}");
+    let said = say(here, &[&words[..], &engines].concat()).exits(2);
     for name in ["noise", "bytes", "nowhere", "no-wgsl"] {
         let line = |line: &&str| line.starts_with("NOT JUDGED: ") && line.contains(name);
         assert_eq!(said.out.lines().filter(line).count(), 1, "{name}: {said:?}");
-        assert!(said.err.contains(name), "{name}: {said:?}");
+        said.complains(name);
     }
     for name in ["plain-add", "overwrite-for-accumulate", "list-one-short"] {
         assert!(said.out.contains(name), "{name} was run: {said:?}");
     }
     // After a minute its progress is told before.
-    assert!(said.err.contains("error: 4 of "), "{said:?}");
+    said.complains("error: 4 of ");
     // What was not asked for is nobody's matter, but any mutant may stand in what cannot be read.
-    let one = say(here, &[&words[..], &["--mutant", "plain-add", "--engine", "emulator"]].concat());
-    assert!(one.code == Some(2) && one.out.contains("bytes.patch"), "{one:?}");
+    let one = say(here, &[&words[..], &["--mutant", "plain-add", "--engine", "emulator"]].concat())
+        .exits(2);
+    one.prints("bytes.patch");
     fs::remove_file(scatter.join("cuda/bytes.patch")).expect("it was there");
-    let one = say(here, &[&words[..], &["--mutant", "plain-add", "--engine", "emulator"]].concat());
-    assert_eq!(one.code, Some(0), "{one:?}");
+    say(here, &[&words[..], &["--mutant", "plain-add", "--engine", "emulator"]].concat()).exits(0);
     fs::remove_file(scatter.join("ptx.tar.zst")).expect("it was there");
     let wgsl = ["--mutant", "overwrite-for-accumulate", "--engine", "wgsl-emulator-8"];
-    let said = say(here, &[&words[..], &wgsl].concat());
-    assert_eq!(said.code, Some(2), "{said:?}");
+    let said = say(here, &[&words[..], &wgsl].concat()).exits(2);
     assert!(
         said.out.contains("ptx.tar.zst") && said.out.contains("overwrite-for-accumulate"),
         "{said:?}"

@@ -243,9 +243,9 @@ fn the_command_line_says_whose_forward_pass_it_was() {
     let path = |below: &str| root().join(below).to_str().expect("a plain name").to_owned();
     let case = path("corpora/splat/checkerboard.toml");
     let words = ["self-check", "--engine", "emulator", "--case", &case, "--chain", "own"];
-    let said = say(folder.path(), &[&words[..], &["--schedule", "random:4", "-v"]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("\nchain own: backward stages go on from "), "{said:?}");
+    let said =
+        say(folder.path(), &[&words[..], &["--schedule", "random:4", "-v"]].concat()).exits(0);
+    said.prints("\nchain own: backward stages go on from ");
     for (stage, _) in [STANDARD].iter().chain(&FORMULATED) {
         let judged = said.out.lines().any(|line| line.contains(&format!(" {stage} ")));
         assert!(judged, "{stage}: {said:?}");
@@ -253,12 +253,9 @@ fn the_command_line_says_whose_forward_pass_it_was() {
     assert!(!said.out.contains("--chain own:"), "every image agrees: {said:?}");
     let kernel = path("gpu/tests/kernels/own_backward.ptx");
     let words = ["ptx", &kernel, "--kernel", "own_backward", "--case", &case];
-    let said = say(folder.path(), &[&words[..], &["--chain", "own"]].concat());
-    assert_eq!(said.code, Some(2), "{said:?}");
+    let said = say(folder.path(), &[&words[..], &["--chain", "own"]].concat()).exits(2);
     assert!(said.err.contains("unexpected argument '--chain'"), "it has no forward pass: {said:?}");
-    let said = say(folder.path(), &words);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("; formulation behind (3dgs); chain oracle"), "{said:?}");
+    say(folder.path(), &words).exits(0).prints("; formulation behind (3dgs); chain oracle");
 }
 
 /// A campaign of generated cases on a mirror, whose backward pass goes on from its own forward pass.

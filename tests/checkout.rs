@@ -23,9 +23,9 @@ fn a_checkout_is_compared_with_what_a_preset_was_read_at() {
     };
     write("own.toml", &preset(&"0".repeat(64)));
     let look = || say(here, &["check", "--checkout", "checkout", "--preset", "own.toml"]);
-    let said = look();
-    assert!(said.code == Some(2) && said.err.contains("nothing was compared"), "{said:?}");
-    assert!(said.out.contains("file missing: blend.cu, of own/own, aaaa"), "{said:?}");
+    let said = look().exits(2);
+    said.complains("nothing was compared");
+    said.prints("file missing: blend.cu, of own/own, aaaa");
     write("checkout/blend.cu", kernel);
     let said = look();
     assert_eq!(said.code, Some(1), "another hash: {said:?}");
@@ -34,22 +34,16 @@ fn a_checkout_is_compared_with_what_a_preset_was_read_at() {
     );
     let hash = said.out.trim().rsplit(' ').next().expect("the last word");
     write("own.toml", &preset(hash));
-    let said = look();
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("  same: blend in blend.cu, as in own/own, aaaa"), "{said:?}");
+    look().exits(0).prints("  same: blend in blend.cu, as in own/own, aaaa");
     write("checkout/blend.cu", &kernel.replace("int count", "const float *colors, int count"));
-    let said = look();
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = look().exits(1);
     let told = "parameter 2 was count, is 'const float * colors'; parameter 3 is new: 'int count'";
-    assert!(said.out.contains(told), "{said:?}");
+    said.prints(told);
     write("checkout/blend.cu", "__global__ void blend(int \u{1b}[31m count) {}");
-    let said = look();
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = look().exits(1);
     assert!(!said.out.contains('\u{1b}'), "a terminal obeys nothing of a file: {said:?}");
     write("checkout/blend.cu", "__global__ void blend2(int count) {}");
-    let said = look();
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("  kernel missing: blend in blend.cu"), "{said:?}");
+    look().exits(1).prints("  kernel missing: blend in blend.cu");
     let all = say(here, &["check", "--checkout", "checkout"]);
     assert!(
         all.code == Some(2)

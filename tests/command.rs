@@ -25,9 +25,7 @@ fn is_empty(folder: &Path) -> bool {
 #[test]
 fn help_and_version_succeed() {
     for args in [["--help"], ["--version"]] {
-        let said = say(&root(), &args);
-        assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(said.out.contains("splatcheck"), "{said:?}");
+        say(&root(), &args).exits(0).prints("splatcheck");
     }
 }
 
@@ -100,8 +98,7 @@ fn a_scene_is_rendered_or_nothing_is_written() {
         (data.join("skull-crop-5000.ply"), data.join("skull-crop-5000.cameras.json"));
     let [ply, cameras] = [&ply, &cameras].map(|path| path.to_str().expect("plain names"));
     let args = ["render", "--ply", ply, "--cameras", cameras, "-o", "image.png"];
-    let said = say(folder.path(), &args);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    say(folder.path(), &args).exits(0);
     let png = fs::read(folder.path().join("image.png")).expect("the image");
     assert_eq!(&png[1..4], b"PNG", "no image");
     fs::remove_file(folder.path().join("image.png")).expect("removed");
@@ -133,7 +130,7 @@ fn every_engine_agrees_on_the_corpus_at_every_setting() {
     }
     let part = "in part: CUDA kernels on emulator and emulator-fast; WGSL kernels on wgsl-emulator-32 \
                 and wgsl-emulator-8: each case with one reduction";
-    assert!(said.out.contains(part), "{}", said.out);
+    said.prints(part);
 }
 
 /// A reproducer of a stage of the two cameras' scene.

@@ -59,8 +59,7 @@ fn a_right_program_agrees_on_the_corpus_and_on_random_cases() {
     let words =
         ["check", "-v", "--command", &right, "--model", "ieee", "--jobs", "2", "--cases", "100"];
     let corpus = corpus.to_str().expect("a plain name");
-    let said = say(folder.path(), &[&words[..], &["--corpus", corpus]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder.path(), &[&words[..], &["--corpus", corpus]].concat()).exits(0);
     let heading = "\nrasterize_backward is ";
     assert!(said.out.contains(heading), "which program, by which bounds: {said:?}");
     assert!(
@@ -81,8 +80,7 @@ fn the_example_of_the_readme_is_a_right_program() {
         "as it is in the file"
     );
     let folder = tempfile::tempdir().expect("a folder");
-    let said = say(folder.path(), &["check", "--command", &command(&python, "example.py", "")]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    say(folder.path(), &["check", "--command", &command(&python, "example.py", "")]).exits(0);
 }
 
 /// A bug is found, and its reproducer is run again with the program, and with a kernel of ours.
@@ -103,7 +101,7 @@ fn found_and_replayed(wrong: &str, right: &str, element: &str, level: &[&str]) {
     assert_eq!(mended.code, Some(0), "{right} on {file}: {mended:?}");
     let nobody = say(folder.path(), &["replay", file]);
     assert_eq!(nobody.code, Some(2), "whose program? {nobody:?}");
-    assert!(nobody.err.contains("was found with a program (command-"), "{nobody:?}");
+    nobody.complains("was found with a program (command-");
     // Our kernels of other formulations have other reductions than a program is judged by.
     if !["full", "brush", "fastgs"].iter().any(|word| level.contains(word)) {
         let ours = say(folder.path(), &["replay", file, "--engine", "emulator"]);
@@ -143,8 +141,8 @@ fn the_image_that_a_raster_program_returns_is_judged() {
     let right = command(&python, "raster.py", "'' image");
     let words = ["check", "--command", &wrong, "--case", &scene("tile-corner"), "--model", "ieee"];
     let said = say(folder.path(), &words);
-    assert!(said.out.contains("\n  looks like: the background is missing (explains"), "{said:?}");
-    assert!(said.out.contains("\n  render_colors["), "{said:?}");
+    said.prints("\n  looks like: the background is missing (explains");
+    said.prints("\n  render_colors[");
     let file = reproducer(folder.path(), &said);
     for (command, code) in [(&wrong, 1), (&right, 0)] {
         let file = file.to_str().expect("a plain name");
@@ -168,8 +166,7 @@ fn a_program_of_another_formulation_is_told_under_which_it_agrees() {
     let name = "buffer, final_t = one-minus-alpha (gsplat-1.5)";
     for words in [[&check[..], &["--cases", "3"]].concat(), [&fuzz[..], &["--cases", "3"]].concat()]
     {
-        let said = say(folder.path(), &words);
-        assert_eq!(said.code, Some(1), "{said:?}");
+        let said = say(folder.path(), &words).exits(1);
         let own = "behind, final_t = one-minus-alpha";
         let told = format!("\nformulation: agrees under {name}; under {own}");
         assert!(said.out.contains(&told), "{words:?}: {said:?}");
@@ -194,13 +191,11 @@ fn a_program_of_another_formulation_is_told_under_which_it_agrees() {
     }
     let lost = command(&python, "raster.py", "lane");
     let words = ["check", "--command", &lost, "--corpus", corpus, "--cases", "3"];
-    let said = say(folder.path(), &[&words[..], &["--formulation", "any"]].concat());
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("\nformulation: none of the "), "{said:?}");
+    let said = say(folder.path(), &[&words[..], &["--formulation", "any"]].concat()).exits(1);
+    said.prints("\nformulation: none of the ");
     let full = ["check", "--command", &lost, "--level", "full", "--formulation", "any"];
-    let said = say(folder.path(), &full);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("--formulation any: level full has no formulations"), "{said:?}");
+    let said = say(folder.path(), &full).exits(2);
+    said.complains("--formulation any: level full has no formulations");
 }
 
 /// A program that begins at checkpoints and is not given them fails: it is tried under the formulation that gives
@@ -216,17 +211,15 @@ fn a_program_that_lacks_checkpoints_is_given_them() {
     for words in [&check[..], &fuzz[..]] {
         let said = say(folder.path(), &[words, &[&right]].concat());
         assert_eq!(said.code, Some(1), "without them it fails: {said:?}");
-        assert!(said.out.contains("\nformulation: agrees under image (fastgs)"), "{said:?}");
+        said.prints("\nformulation: agrees under image (fastgs)");
         let any = ["--formulation", "any"];
-        let said = say(folder.path(), &[words, &[&right], &any[..]].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(said.out.contains("formulation image (fastgs); bounds for"), "{said:?}");
+        let said = say(folder.path(), &[words, &[&right], &any[..]].concat()).exits(0);
+        said.prints("formulation image (fastgs); bounds for");
         let wrong = mirror("rasterize_backward_replay channel");
-        let said = say(folder.path(), &[words, &[&wrong], &any[..]].concat());
-        assert_eq!(said.code, Some(1), "{said:?}");
+        let said = say(folder.path(), &[words, &[&wrong], &any[..]].concat()).exits(1);
         let told = "\nformulation: the program does not agree under image (fastgs) and image, divide = \
                     direct either, given checkpoint_offsets and checkpoints\n";
-        assert!(said.out.contains(told), "{said:?}");
+        said.prints(told);
     }
 }
 
@@ -238,16 +231,13 @@ fn parts_that_judge_a_program_as_different_things_are_not_joined() {
     let part = |shard: &str, out: &str, more: &[&str]| {
         let words =
             ["fuzz", "--cases", "4", "--generator", "finish", "--shard", shard, "--out", out];
-        let said = say(folder.path(), &[&words[..], &["--command", &program], more].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
+        say(folder.path(), &[&words[..], &["--command", &program], more].concat()).exits(0);
     };
     part("1/2", "a", &[]);
     part("2/2", "b", &[]);
     part("2/2", "c", &["--extra-roundings", "64"]);
-    let joined = say(folder.path(), &["merge", "a", "b", "-o", "whole"]);
-    assert_eq!(joined.code, Some(0), "{joined:?}");
-    let refused = say(folder.path(), &["merge", "a", "c", "-o", "mixed"]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
+    say(folder.path(), &["merge", "a", "b", "-o", "whole"]).exits(0);
+    let refused = say(folder.path(), &["merge", "a", "c", "-o", "mixed"]).exits(2);
     assert!(refused.err.contains("extra_roundings = 64"), "what differs: {refused:?}");
 }
 
@@ -266,15 +256,13 @@ fn parts_that_hold_in_different_formulations_are_not_joined() {
         let words =
             ["fuzz", "--cases", "4", "--generator", "finish", "--shard", shard, "--out", out];
         let any = ["--formulation", "any", "--command", &program];
-        let said = say(folder.path(), &[&words[..], &any].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
+        say(folder.path(), &[&words[..], &any].concat()).exits(0);
     };
     part("1/2", "a", "rasterize_backward");
     part("2/2", "b", "rasterize_backward");
     part("2/2", "c", "rasterize_backward_replay");
-    let refused = say(folder.path(), &["merge", "a", "c", "-o", "mixed"]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.err.contains("were judged in different formulations: "), "{refused:?}");
+    let refused = say(folder.path(), &["merge", "a", "c", "-o", "mixed"]).exits(2);
+    refused.complains("were judged in different formulations: ");
     let merged = |output: &str| say(folder.path(), &["merge", "a", "b", "-o", output]);
     assert_eq!(merged("whole").code, Some(0), "{:?}", merged("whole"));
     for part in ["a", "b"] {
@@ -325,9 +313,9 @@ fn a_program_of_the_whole_way_is_judged_by_the_bounds_of_the_oracle_command() {
     let full = |changed: &str| command(&python, "full.py", &format!("'{oracle}' {changed}"));
     let right = full("");
     let words = ["check", "-v", "--command", &right, "--level", "full", "--model", "cuda"];
-    let said = say(folder.path(), &[&words[..], &["--corpus", corpus, "--cases", "12"]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("\nrender_backward is "), "{said:?}");
+    let said =
+        say(folder.path(), &[&words[..], &["--corpus", corpus, "--cases", "12"]].concat()).exits(0);
+    said.prints("\nrender_backward is ");
     assert_eq!(counts(&said)[0], 17, "a run for each case: {said:?}");
     let left_out = "render_backward: v_backgrounds: the program's outputs have none";
     assert!(said.out.contains(left_out), "what was not compared: {said:?}");
@@ -369,8 +357,8 @@ fn cases_are_written_and_results_judged_without_the_protocol() {
     let corpus = corpus(&["two-cameras", "everyone-stops"]);
     let corpus = corpus.path().to_str().expect("a plain name");
     let said =
-        say(here, &["cases", "--out", "x", "--count", "2", "--corpus", corpus, "--seed", "5"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+        say(here, &["cases", "--out", "x", "--count", "2", "--corpus", corpus, "--seed", "5"])
+            .exits(0);
     assert!(said.out.starts_with("4 cases in x/cases, "), "{said:?}");
     let names = |below: &str| {
         let all = fs::read_dir(here.join(below)).expect("a folder");
@@ -405,8 +393,7 @@ fn cases_are_written_and_results_judged_without_the_protocol() {
         assert_eq!(said.code, Some(0), "{name} {camera}: {said:?}");
         assert!(said.out.starts_with("agree: "), "{said:?}");
     }
-    let said = judged("channel", "two-cameras", "1");
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judged("channel", "two-cameras", "1").exits(1);
     for words in ["disagree: ", "times the bound", "oracle", "v_", "\n  looks like: v_colors"] {
         assert!(said.out.contains(words), "the worst element: {said:?}");
     }
@@ -416,13 +403,13 @@ fn cases_are_written_and_results_judged_without_the_protocol() {
     let (said, any) = (of_opacities(&[]), of_opacities(&["--formulation", "any"]));
     let name = "buffer, final_t = one-minus-alpha (gsplat-1.5)";
     assert_eq!((said.code, any.code), (Some(1), Some(0)), "{said:?} {any:?}");
-    assert!(said.out.contains(&format!("\nformulation: agrees under {name}")), "{said:?}");
-    assert!(any.out.contains(&format!("formulation {name}, arithmetic")), "{any:?}");
+    said.prints(&format!("\nformulation: agrees under {name}"));
+    any.prints(&format!("formulation {name}, arithmetic"));
     judged("channel", "two-cameras", "1");
     let case = "x/cases/two-cameras.safetensors";
     let other = say(here, &["judge", case, "result.safetensors", "--level", "full"]);
     assert_eq!(other.code, Some(1), "the outputs of another level: {other:?}");
-    assert!(other.out.contains("disagree: tensor 'v_conics' is not expected"), "{other:?}");
+    other.prints("disagree: tensor 'v_conics' is not expected");
     fs::write(here.join("cut.safetensors"), b"cut").expect("written");
     let cut = say(here, &["judge", case, "cut.safetensors"]);
     assert_eq!((cut.code, cut.out.contains("truncated file?")), (Some(1), true), "{cut:?}");

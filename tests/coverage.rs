@@ -78,7 +78,7 @@ fn argued_holes_do_not_fail_and_refuted_arguments_are_told() {
         .expect("written");
     let said = measure(folder.path(), &words);
     assert_eq!(said.code, Some(0), "everything is argued: {said:?}");
-    assert!(said.out.contains("; 0 holes, and "), "{said:?}");
+    said.prints("; 0 holes, and ");
 
     let line = "const float weight = pair.alpha * transmittance;";
     let argument = format!("[[unreachable]]\nkernel = \"rasterize\"\ncuda = \"{line}\"\n");
@@ -86,7 +86,7 @@ fn argued_holes_do_not_fail_and_refuted_arguments_are_told() {
     let said = measure(folder.path(), &words);
     assert_eq!(said.code, Some(1), "the other holes: {said:?}");
     let refuted = format!("ARGUED UNREACHABLE BUT EXERCISED: rasterize: {line}");
-    assert!(said.out.contains(&refuted), "{said:?}");
+    said.prints(&refuted);
 }
 
 #[test]
@@ -116,8 +116,8 @@ fn the_main_jobs_cases_reach_all_of_the_kernels_of_sums_by_key() {
     let corpus = corpus.to_str().expect("UTF-8");
     let said = say(folder.path(), &["coverage", "--workload", "scatter", "--corpus", corpus]);
     assert_eq!(said.code, Some(0), "no hole in the case space, nor in the kernels: {said:?}");
-    assert!(said.out.contains("scatter/scatter_atomic.compute_75.fast.ptx "), "{said:?}");
-    assert!(said.out.contains("; 0 holes, and "), "{said:?}");
+    said.prints("scatter/scatter_atomic.compute_75.fast.ptx ");
+    said.prints("; 0 holes, and ");
 }
 
 /// The kernels in WGSL, at the width of a driver and at one that no driver has.
@@ -145,7 +145,7 @@ fn kernels_in_wgsl_are_covered_by_line() {
     let fast = ["--kernel", "scatter_sw_b.compute_75.fast.ptx", "--engine", "wgsl-emulator-8"];
     let said = say(folder.path(), &[&["coverage", "--workload", "scatter"][..], &fast].concat());
     assert_eq!(said.code, Some(2), "nothing would be measured: {said:?}");
-    assert!(said.err.contains("the engine runs no such kernel"), "{said:?}");
+    said.complains("the engine runs no such kernel");
     let said = say(folder.path(), &["coverage", "--engine", "lavapipe-8"]);
     assert_eq!((said.code, said.err.lines().count() > 0), (Some(2), true), "{said:?}");
 }
@@ -157,8 +157,8 @@ fn the_main_jobs_cases_reach_all_of_the_kernels_of_grid_encodings() {
     let corpus = corpus.to_str().expect("UTF-8");
     let said = say(folder.path(), &["coverage", "--workload", "grid", "--corpus", corpus]);
     assert_eq!(said.code, Some(0), "no hole in the case space, nor in the kernels: {said:?}");
-    assert!(said.out.contains("grid/grid_backward_input.compute_75.fast.ptx "), "{said:?}");
-    assert!(said.out.contains("; 0 holes, and "), "{said:?}");
+    said.prints("grid/grid_backward_input.compute_75.fast.ptx ");
+    said.prints("; 0 holes, and ");
 }
 
 #[test]

@@ -15,14 +15,13 @@ fn a_page_says_what_the_drivers_make_of_the_kernels() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let said = say(folder.path(), &["doctor", "--engine", DRIVER, "--runs", "3"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder.path(), &["doctor", "--engine", DRIVER, "--runs", "3"]).exits(0);
     let head = format!("splatcheck {} on {}, ", env!("CARGO_PKG_VERSION"), std::env::consts::OS);
     assert!(said.out.starts_with(&head), "{said:?}");
     assert!(said.out.contains(&devices), "every device, and why others are missing: {said:?}");
     let without =
         "NOT EXERCISED: a GPU: none was judged. What follows is of what runs on the processor: ";
-    assert!(said.out.contains(&format!("{without}{DRIVER}\n")), "{said:?}");
+    said.prints(&format!("{without}{DRIVER}\n"));
     let rows: Vec<_> = said.out.lines().filter(|line| line.starts_with(DRIVER)).collect();
     let [_, row, _] = rows[..] else { panic!("of devices, of runs, of the report: {said:?}") };
     let cells: Vec<_> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
@@ -30,7 +29,7 @@ fn a_page_says_what_the_drivers_make_of_the_kernels() {
     let number = |text: &str| text.trim_end_matches(" agree").parse::<u64>().expect(text);
     assert!(number(kernels) > 20, "{row}");
     assert_eq!((2 * number(first), unwritten), (number(others), "none"), "{row}");
-    assert!(said.out.contains("\nagree: 1 engine, "), "{said:?}");
+    said.prints("\nagree: 1 engine, ");
     assert!(said.out.lines().count() < 60, "a page: {said:?}");
     assert!(!folder.path().join("splatcheck-out").exists(), "there is nothing to reproduce");
 }
@@ -41,8 +40,6 @@ fn what_cannot_be_followed_is_said() {
         (&["doctor", "--engine", "voodoo2"][..], "unknown engine 'voodoo2'"),
         (&["doctor", "--runs", "1"], "1 is not in 2..=1000"),
     ] {
-        let said = say(Path::new("."), words);
-        assert_eq!(said.code, Some(2), "{said:?}");
-        assert!(said.err.contains(expected), "{said:?}");
+        say(Path::new("."), words).exits(2).complains(expected);
     }
 }

@@ -139,15 +139,13 @@ fn names_in_files_are_text_wherever_they_are_shown_and_short() {
         is_plain(&format!("{words:?}"), &(said.out.clone() + &said.err));
         assert!(said.err.len() < 4000, "{words:?}: {} characters", said.err.len());
     }
-    let run = say(here, &[&check[..], &["--json", "run.json"]].concat());
-    assert_eq!(run.code, Some(0), "{run:?}");
+    say(here, &[&check[..], &["--json", "run.json"]].concat()).exits(0);
     let read = || fs::read_to_string(here.join("run.json")).expect("a run");
     let mut value: serde_json::Value = serde_json::from_str(&read()).expect("JSON");
     value["engines"][0]["adapter"] = name.clone().into();
     value["run"]["subject"] = name.into();
     fs::write(here.join("hostile.json"), value.to_string()).expect("written");
-    let said = say(here, &["report", "hostile.json", "-o", "a.html"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    say(here, &["report", "hostile.json", "-o", "a.html"]).exits(0);
     let page = fs::read_to_string(here.join("a.html")).expect("a page");
     is_plain("the page", &page);
     assert!(page.len() < 1 << 20 && !page.contains("</script>\"'&"), "{} bytes", page.len());
@@ -231,8 +229,7 @@ fn names_in_a_part_of_a_campaign_are_text_and_short() {
     let here = folder.path();
     let program = format!("{} rasterize_backward lane", env!("CARGO_BIN_EXE_splatcheck-mirror"));
     let fuzz = ["fuzz", "--command", &program, "--model", "ieee", "--cases", "60", "--out", "part"];
-    let said = say(here, &fuzz);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    say(here, &fuzz).exits(1);
     let result = here.join("part/result.json");
     let text = fs::read_to_string(&result).expect("written");
     let right: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -287,8 +284,7 @@ fn a_run_whose_verdict_denies_its_findings_is_refused() {
 fn a_campaign_whose_rows_deny_its_findings_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let made = say(here, &["fuzz", "--engine", "emulator", "--cases", "1", "--out", "part"]);
-    assert_eq!(made.code, Some(0), "{made:?}");
+    say(here, &["fuzz", "--engine", "emulator", "--cases", "1", "--out", "part"]).exits(0);
     let result = here.join("part/result.json");
     let right = fs::read_to_string(&result).expect("written");
     assert!(right.contains("\"runs\":{\"agree\":"), "{right}");
@@ -317,8 +313,7 @@ fn names_are_text_in_every_file_for_others() {
     let manifest = at("gpu/tests/kernels/gsplat_backward.toml");
     let words = ["ptx", ptx, "--manifest", &manifest, "--case", &case, "--junit", "a.xml"];
     let files = ["--sarif", "a.sarif", "--json", "a.json", "--step-summary", "a.md"];
-    let said = say(here, &[&words[..], &files].concat());
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = say(here, &[&words[..], &files].concat()).exits(1);
     let read = |file: &str| fs::read_to_string(here.join(file)).expect("written");
     is_plain("what is printed", &(said.out.clone() + &said.err));
     let command = |text: &str| text.lines().any(|line| line.trim_start().starts_with("::"));
@@ -357,8 +352,7 @@ fn a_camera_s_name_is_text_in_a_picture() {
     }]});
     fs::write(here.join("cameras.json"), cameras.to_string()).expect("written");
     let words = ["sweep", "--ply", "scene.ply", "--cameras", "cameras.json", "-o", "a.svg"];
-    let said = say(here, &words);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(here, &words).exits(0);
     is_plain("what is printed", &(said.out + &said.err));
     let picture = fs::read_to_string(here.join("a.svg")).expect("written");
     is_plain("the picture", &picture);

@@ -99,8 +99,8 @@ fn the_lines_for_ci_pass_where_everything_agrees_also_without_a_driver() {
 fn what_no_engine_can_run_is_told_once_and_is_not_in_the_plan() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["self-check", "--engine", "emulator", "--workload", "scatter", "--cases", "0"];
-    let said = say(folder.path(), &[&words[..], &["--fail-on", "not-exercised", "-v"]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said =
+        say(folder.path(), &[&words[..], &["--fail-on", "not-exercised", "-v"]].concat()).exits(0);
     let told =
         said.out.lines().filter(|line| line.starts_with("NOT IN THE PLAN: scatter, block: "));
     let [told] = told.collect::<Vec<_>>()[..] else { panic!("once: {}", said.out) };
@@ -113,13 +113,11 @@ fn a_right_kernel_passes_the_gate_of_its_own_stage() {
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
     let gate = ["--case", &case, "--fail-on", "inconclusive,not-exercised"];
     let [ptx, manifest] = ["gsplat_backward.ptx", "gsplat_backward.toml"].map(own_kernel);
-    let said = say(folder.path(), &[&["ptx", &ptx, "--manifest", &manifest], &gate[..]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    say(folder.path(), &[&["ptx", &ptx, "--manifest", &manifest], &gate[..]].concat()).exits(0);
     if has_drivers("the gate of WGSL") {
         let [wgsl, manifest] = ["packed_backward.wgsl", "packed_backward.toml"].map(own_kernel);
         let words = ["wgsl", &wgsl, "--manifest", &manifest, "--engine", "lavapipe-8"];
-        let said = say(folder.path(), &[&words[..], &gate].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
+        say(folder.path(), &[&words[..], &gate].concat()).exits(0);
     }
 }
 
@@ -148,8 +146,8 @@ fn zeros_that_nothing_adds_to_are_no_agreement() {
         assert_eq!(said.code, Some(code), "{constants}: {said:?}");
         assert!(said.out.starts_with(words), "{constants}: {said:?}");
         if code == 2 {
-            assert!(said.out.contains(" 0 elements compared, and "), "{said:?}");
-            assert!(said.out.contains(" elements that nothing adds to"), "{said:?}");
+            said.prints(" 0 elements compared, and ");
+            said.prints(" elements that nothing adds to");
             let json = fs::read_to_string(folder.path().join("run.json")).expect("written");
             assert!(json.contains("\"pass\": false"), "{json}");
         }
@@ -186,10 +184,7 @@ fn an_output_that_a_kernel_which_does_nothing_has_is_not_judged() {
     fs::remove_file(cases.join("cancelling.toml")).expect("removed");
     let said = judged("all-idle.toml");
     assert_eq!(said.code, Some(2), "nothing is added: {said:?}");
-    assert!(
-        said.out.contains(" 0 elements compared, and 2 elements that nothing adds to"),
-        "{said:?}"
-    );
+    said.prints(" 0 elements compared, and 2 elements that nothing adds to");
     let said = judged("one-row-for-all.toml");
     assert_eq!(said.code, Some(0), "another case judges it: {said:?}");
 }
@@ -202,9 +197,8 @@ fn a_run_without_a_finite_bound_is_not_judged() {
     fs::write(folder.path().join("case.toml"), case).expect("written");
     let [kernel, manifest] = ["index_add.ptx", "index_add.toml"].map(own_kernel);
     let words = ["ptx", &kernel, "--manifest", &manifest, "--case", "case.toml"];
-    let said = say(folder.path(), &[&words[..], &["--json", "run.json"]].concat());
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("sums of scatter: every bound is infinite"), "{said:?}");
+    let said = say(folder.path(), &[&words[..], &["--json", "run.json"]].concat()).exits(2);
+    said.complains("sums of scatter: every bound is infinite");
     let json = fs::read_to_string(folder.path().join("run.json")).expect("written");
     assert!(json.contains("\"pass\": false"), "{json}");
 }
@@ -216,8 +210,7 @@ fn a_watched_kernel_agrees_with_nothing() {
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
     let words = ["ptx", &ptx, "--manifest", &manifest, "--case", &case, "--observe-only"];
     let files = ["--json", "run.json", "--junit", "run.xml", "--step-summary", "page.md"];
-    let said = say(folder.path(), &[&words[..], &files].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder.path(), &[&words[..], &files].concat()).exits(0);
     let verdict = "no misuse seen, no values compared";
     assert!(said.out.starts_with(&format!("{verdict}: 1 run, 0 kinds of misuse\n")), "{said:?}");
     for file in ["run.json", "run.xml", "page.md"] {
@@ -294,20 +287,20 @@ fn a_scene_that_no_camera_sees_is_not_exercised_by_any_command() {
     let few = ["--reduction", "atomic"];
     let said = say(here, &[&words[..], &few].concat());
     assert_eq!(said.code, Some(0), "the other camera is judged: {said:?}");
-    assert!(said.out.contains("NOT EXERCISED: s-c1: 20 of 20 Gaussians are behind it"), "{said:?}");
+    said.prints("NOT EXERCISED: s-c1: 20 of 20 Gaussians are behind it");
     let gate = ["--fail-on", "not-exercised", "--json", "run.json"];
     let said = say(here, &[&words[..], &few, &gate].concat());
     assert_eq!(said.code, Some(1), "it was asked for: {said:?}");
-    assert!(said.out.contains("FAILS: s-c1: 20 of 20 Gaussians are behind it"), "{said:?}");
+    said.prints("FAILS: s-c1: 20 of 20 Gaussians are behind it");
 }
 
 #[test]
 fn an_empty_case_alone_is_not_exercised() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = root().join("corpora/splat/empty.toml").display().to_string();
-    let said = say(folder.path(), &["self-check", "--engine", "emulator", "--case", &case]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("the scene has no Gaussian"), "{said:?}");
+    let said =
+        say(folder.path(), &["self-check", "--engine", "emulator", "--case", &case]).exits(2);
+    said.complains("the scene has no Gaussian");
 }
 
 #[test]
@@ -397,16 +390,12 @@ fn a_result_that_nobody_can_judge_is_no_pass() {
     let bytes = safetensors::serialize(arrays, None).expect("whole");
     fs::write(folder.path().join("zeros.safetensors"), bytes).expect("written");
     let case = root().join("corpora/splat/subnormal-gradients.toml").display().to_string();
-    let said = say(folder.path(), &["judge", &case, "zeros.safetensors"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
+    let said = say(folder.path(), &["judge", &case, "zeros.safetensors"]).exits(2);
     assert!(said.out.starts_with("agree on what could be judged: 18 elements"), "{said:?}");
     for (name, _) in shapes {
-        assert!(said.out.contains(&format!("\nNOT EXERCISED: {name}: ")), "{said:?}");
+        said.prints(&format!("\nNOT EXERCISED: {name}: "));
     }
-    assert!(
-        said.err.contains("a kernel that does nothing would agree on more outputs than are judged"),
-        "{said:?}"
-    );
+    said.complains("a kernel that does nothing would agree on more outputs than are judged");
 }
 
 /// A report of an earlier run does not stay behind an error: whoever reads it would take it for this run's.
@@ -421,17 +410,14 @@ fn an_error_leaves_no_report_of_an_earlier_run() {
         say(here, &[&["ptx", &kernel, "--kernel", "own_backward"], &reports[..], more].concat())
     };
     for wrong in [&["--case", "nowhere.toml"][..], &["--cases", "many"]] {
-        let said = run(&["--case", &case]);
-        assert_eq!(said.code, Some(0), "{said:?}");
+        run(&["--case", &case]).exits(0);
         assert!(files.iter().all(|file| here.join(file).is_file()), "they are written");
-        let said = run(wrong);
-        assert_eq!(said.code, Some(2), "{said:?}");
+        run(wrong).exits(2);
         assert!(!files.iter().any(|file| here.join(file).exists()), "none is left");
     }
     // What is named as a report and is none stays as it is.
     fs::write(here.join("kernel.ptx"), "text").expect("written");
-    let said = say(here, &["ptx", &kernel, "--json", "kernel.ptx"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
+    say(here, &["ptx", &kernel, "--json", "kernel.ptx"]).exits(2);
     assert!(here.join("kernel.ptx").is_file(), "it is no report");
 }
 

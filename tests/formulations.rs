@@ -26,9 +26,8 @@ fn judge_ours(folder: &Path, entry: &str, scene: &str, more: &[&str]) -> Said {
 
 /// Replays a reproducer and expects the recorded failure to the bit.
 fn replays(folder: &Path, file: &Path) {
-    let said = say(folder, &["replay", file.to_str().expect("a plain name")]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("exactly the recorded failure"), "{said:?}");
+    let said = say(folder, &["replay", file.to_str().expect("a plain name")]).exits(1);
+    said.prints("exactly the recorded failure");
     assert!(!said.out.contains("CHANGED"), "{said:?}");
 }
 
@@ -54,7 +53,7 @@ fn a_formulation_gives_the_kernel_its_own_arrays() {
             let words = [&["--formulation", formulation][..], more].concat();
             let said = judge_ours(folder.path(), entry, scene, &words);
             assert_eq!(said.code, Some(0), "{entry} as {formulation} on {scene}: {said:?}");
-            assert!(said.out.contains("formulation image"), "{said:?}");
+            said.prints("formulation image");
         }
     }
     let said = judge_ours(folder.path(), IMAGE, "tile-corner", &["--formulation", "brush"]);
@@ -76,9 +75,8 @@ fn a_kernel_that_takes_its_arrays_for_others_is_told_the_right_formulation() {
         (STANDARD, "fastgs", "formulation: agrees under behind (3dgs)"),
         (REPLAY, "3dgs", "formulation: agrees under image (fastgs)"),
     ] {
-        let said = judge(entry, formulation);
-        assert_eq!(said.code, Some(1), "{said:?}");
-        assert!(said.out.contains(told), "{said:?}");
+        let said = judge(entry, formulation).exits(1);
+        said.prints(told);
         replays(folder.path(), &reproducer(folder.path(), &said));
     }
     for (entry, formulation, told) in [
@@ -86,10 +84,9 @@ fn a_kernel_that_takes_its_arrays_for_others_is_told_the_right_formulation() {
         (IMAGE, "3dgs", "--formulation brush, taichi"),
         (IMAGE, "fastgs", "--formulation brush, taichi"),
     ] {
-        let said = judge(entry, formulation);
-        assert_eq!(said.code, Some(2), "{said:?}");
+        let said = judge(entry, formulation).exits(2);
         let told = format!("Its parameters are those of a kernel under {told}");
-        assert!(said.err.contains(&told), "{said:?}");
+        said.complains(&told);
     }
 }
 
@@ -104,16 +101,12 @@ fn a_broken_kernel_that_reads_the_image_disagrees_and_is_replayed() {
     fs::write(&file, broken).expect("written");
     let file = file.to_str().expect("a plain name");
     let words = ["--formulation", "brush", "--schedule", "adversarial:2"];
-    let said = judge_entry(folder.path(), file, IMAGE, "checkerboard", &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(
-        said.out.contains("DISAGREE emulator adversarial:2: rasterize_backward_image"),
-        "{said:?}"
-    );
-    assert!(said.out.contains("formulation: none of the "), "{said:?}");
+    let said = judge_entry(folder.path(), file, IMAGE, "checkerboard", &words).exits(1);
+    said.prints("DISAGREE emulator adversarial:2: rasterize_backward_image");
+    said.prints("formulation: none of the ");
     let not_tried = "; not tried: 3dgs, gsplat-1.5, gsplat-main, fastgs, slang, which need other \
                      inputs";
-    assert!(said.out.contains(not_tried), "{said:?}");
+    said.prints(not_tried);
     replays(folder.path(), &reproducer(folder.path(), &said));
 }
 
@@ -131,25 +124,22 @@ fn a_kernel_in_another_formulation_is_told_the_right_one() {
     }
     let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "gsplat-1.5"]);
     let named = "formulation buffer, final_t = one-minus-alpha (gsplat-1.5)";
-    assert!(said.out.contains(named), "{said:?}");
+    said.prints(named);
     assert!(!folder.path().join("splatcheck-out").exists(), "nothing failed");
     // Given transmittances, it takes one from them: that is no rounding.
-    let said = judge(folder.path(), kernel, "tile-corner", &[]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judge(folder.path(), kernel, "tile-corner", &[]).exits(1);
     let told = "formulation: agrees under buffer, final_t = one-minus-alpha (gsplat-1.5)";
-    assert!(said.out.contains(told), "{said:?}");
-    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "any"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("; formulation "), "{said:?}");
+    said.prints(told);
+    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "any"]).exits(0);
+    said.prints("; formulation ");
     // A finding is replayed under the formulation that it was judged in.
     let words = ["--formulation", "buffer"];
-    let said = judge(folder.path(), kernel, "tile-corner", &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judge(folder.path(), kernel, "tile-corner", &words).exits(1);
     replays(folder.path(), &reproducer(folder.path(), &said));
     let words = ["--formulation", "any"];
     let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words);
     assert_eq!(said.code, Some(1), "a bug is no formulation: {said:?}");
-    assert!(said.out.contains("formulation: none of the "), "{said:?}");
+    said.prints("formulation: none of the ");
 }
 
 /// Mixed precision has a promise of its own, and passes for f32 nowhere.
@@ -157,13 +147,12 @@ fn a_kernel_in_another_formulation_is_told_the_right_one() {
 fn a_kernel_that_adds_terms_of_f16_is_caught_and_told_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let kernel = "own_backward_half";
-    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "behind,terms=f16"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("formulation behind, terms = f16 (3dgs)"), "{said:?}");
-    let said = judge(folder.path(), kernel, "tile-corner", &[]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "behind,terms=f16"])
+        .exits(0);
+    said.prints("formulation behind, terms = f16 (3dgs)");
+    let said = judge(folder.path(), kernel, "tile-corner", &[]).exits(1);
     let told = "formulation: agrees under behind, terms = f16 (3dgs)";
-    assert!(said.out.contains(told), "{said:?}");
+    said.prints(told);
     replays(folder.path(), &reproducer(folder.path(), &said));
     let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "any"]);
     assert_eq!(said.code, Some(1), "nobody asked for f16: {said:?}");
@@ -186,9 +175,7 @@ fn a_formulation_that_is_not_or_has_other_parameters_is_refused() {
         ("behind,terms=bf16", "formulation: terms = 'bf16' does not exist: expected f32 or f16"),
     ] {
         let words = ["--formulation", formulation];
-        let said = judge(folder.path(), "own_backward", "tile-corner", &words);
-        assert_eq!(said.code, Some(2), "{said:?}");
-        assert!(said.err.contains(reason), "{said:?}");
+        judge(folder.path(), "own_backward", "tile-corner", &words).exits(2).complains(reason);
     }
 }
 
@@ -196,8 +183,7 @@ fn a_formulation_that_is_not_or_has_other_parameters_is_refused() {
 #[test]
 fn the_accuracy_of_every_formulation_is_printed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = say(folder.path(), &["formulations", "--corpus", &path("corpora/splat")]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder.path(), &["formulations", "--corpus", &path("corpora/splat")]).exits(0);
     for formulation in
         ["behind (3dgs)", "buffer, final_t = one-minus-alpha (gsplat-1.5)", "state (slang)"]
     {
@@ -216,7 +202,5 @@ fn the_accuracy_of_every_formulation_is_printed() {
         let worst: f64 = cells[4].parse().expect("error / bound");
         assert!(elements > 10_000 && worst > 0.0 && worst <= 1.0, "{row:?}");
     }
-    let said = say(folder.path(), &["formulations", "--corpus", "nowhere"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("nowhere"), "{said:?}");
+    say(folder.path(), &["formulations", "--corpus", "nowhere"]).exits(2).complains("nowhere");
 }

@@ -8,8 +8,7 @@ use std::fs;
 #[test]
 fn every_system_is_right_and_every_planted_bug_is_named_as_the_page_says() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = say(folder.path(), &["gallery"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder.path(), &["gallery"]).exits(0);
     assert!(said.out.starts_with("agree: 31 systems\n"), "{said:?}");
     assert_eq!(said.out.matches("2 of 2").count(), 25, "two bugs each: {said:?}");
     assert_eq!(said.out.matches("4 of 4").count(), 3, "two more in WGSL: {said:?}");
@@ -46,8 +45,8 @@ fn other_cases_agree_too() {
 #[test]
 fn few_cases_are_a_gap_and_no_disagreement() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = say(folder.path(), &["gallery", "--cases", "1", "kernel-map", "gather-scatter"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
+    let said =
+        say(folder.path(), &["gallery", "--cases", "1", "kernel-map", "gather-scatter"]).exits(2);
     assert!(said.out.starts_with("not exercised: 2 of 2 systems\n"), "{said:?}");
     assert!(!said.out.contains("DISAGREE"), "{said:?}");
     let gap = "NOT EXERCISED: kernel-map: the planted bug";
@@ -64,7 +63,7 @@ fn what_cannot_be_followed_is_one_line_and_says_what_to_do() {
         let said = say(folder.path(), words);
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
         assert_eq!(said.err.lines().count(), 1, "{said:?}");
-        assert!(said.err.contains(says), "{said:?}");
+        said.complains(says);
     }
     let said = say(folder.path(), &["gallery", "sphere"]);
     assert!(said.err.contains("spheres, spherical-harmonics"), "the names: {said:?}");

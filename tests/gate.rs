@@ -279,8 +279,7 @@ fn the_files_are_written_by_check() {
     fs::write(folder.path().join("page.md"), "before\n").expect("written");
     let plain = ["self-check", "--case", case, "--reduction", "atomic"];
     let files = ["--json", "a.json", "--junit", "a.xml", "--step-summary", "page.md"];
-    let said = say(folder.path(), &[&plain[..], &files].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    say(folder.path(), &[&plain[..], &files].concat()).exits(0);
     let read = |name| fs::read_to_string(folder.path().join(name)).expect("it is there");
     let json: serde_json::Value = serde_json::from_str(&read("a.json")).expect("it is JSON");
     assert_eq!(json["pass"], true, "{json}");
@@ -307,9 +306,8 @@ fn a_campaign_and_its_joined_parts_are_gates_as_well() {
     let gate = ["--fail-on", "inconclusive", "--junit", "a.xml", "--json", "a.json"];
     let merge = ["merge", "part", "-o", "whole"];
     for command in [&fuzz[..], &merge[..]] {
-        let said = say(folder.path(), &[command, &gate[..]].concat());
-        assert_eq!(said.code, Some(1), "{said:?}");
-        assert!(said.out.contains("\nFAILS: emulator: rasterize_backward, "), "{said:?}");
+        let said = say(folder.path(), &[command, &gate[..]].concat()).exits(1);
+        said.prints("\nFAILS: emulator: rasterize_backward, ");
         for file in ["a.xml", "a.json"] {
             let file = folder.path().join(file);
             let text = fs::read_to_string(&file).expect("it was written");
@@ -324,12 +322,10 @@ fn a_stage_that_a_campaign_leaves_out_is_no_pass() {
     let folder = tempfile::tempdir().expect("a folder");
     // On the cases of `range` only the rasterization is run.
     let fuzz = ["fuzz", "--engine", "emulator", "--generator", "range", "--cases", "4"];
-    let plain = say(folder.path(), &fuzz);
-    assert_eq!(plain.code, Some(0), "{plain:?}");
-    let gate = say(folder.path(), &[&fuzz[..], &["--fail-on", "not-exercised"]].concat());
-    assert_eq!(gate.code, Some(1), "{gate:?}");
+    say(folder.path(), &fuzz).exits(0);
+    let gate = say(folder.path(), &[&fuzz[..], &["--fail-on", "not-exercised"]].concat()).exits(1);
     let reason = "FAILS: emulator: project_backward was not exercised: it was not run";
-    assert!(gate.out.contains(reason), "{gate:?}");
+    gate.prints(reason);
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn kernels_in_wgsl_are_changed_too() {
             &[&words[..], &["--kernel", "grid_gate", "--engine", &engine]].concat(),
         );
         let name = format!("grid_gate (WGSL, {lanes} lanes)");
-        assert!(said.out.contains(&format!("\n{name} ")), "{said:?}");
+        said.prints(&format!("\n{name} "));
         assert!(!said.out.contains("false alarm"), "{said:?}");
         let records =
             fs::read_to_string(folder.path().join("found/mutants.json")).expect("written");
@@ -141,7 +141,7 @@ fn a_users_own_kernel_in_wgsl_is_changed() {
     for (lanes, more) in [(32, &[][..]), (64, &["--engine", "wgsl-emulator-64"])] {
         let said = made(&program, more);
         assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
-        assert!(said.out.contains("is rasterize_backward of "), "{said:?}");
+        said.prints("is rasterize_backward of ");
         assert!(said.out.contains(&format!("{program}:")), "by line of WGSL: {said:?}");
         let records = folder.path().join("found/mutants.json");
         let records = fs::read_to_string(records).expect("written");
@@ -157,7 +157,7 @@ fn a_users_own_kernel_in_wgsl_is_changed() {
     let broken = folder.path().join("broken.wgsl");
     fs::write(&broken, text.replace(add, "values[k]")).expect("written");
     let said = made(broken.to_str().expect("a plain name"), &[]);
-    assert!(said.out.contains("of the unchanged kernel went wrong"), "{said:?}");
+    said.prints("of the unchanged kernel went wrong");
     assert!(said.out.contains("splatcheck wgsl ") && said.out.contains("-emulator-32"), "{said:?}");
     for (more, words) in [
         (&["--fast-math"][..], "--fast-math is CUDA's"),
@@ -197,7 +197,7 @@ fn a_kernel_of_a_users_own_is_changed_and_its_survivors_are_listed() {
     assert_eq!(survivors(&again), survivors(&said), "the same seed, the same mutants");
     let words = ["--generate", "20", "--reduction", "atomic", "--fast-math"];
     let said = own(folder.path(), &file, "own_backward", "one-pixel", &words);
-    assert!(said.out.contains("bounds for atomic"), "{said:?}");
+    said.prints("bounds for atomic");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn mutants_of_a_kernel_that_is_wrong_itself_are_not_made() {
     let here = folder.path();
     let told = |said: &Said, words: &str| {
         assert_eq!(said.code, Some(1), "{said:?}");
-        assert!(said.out.contains("of the unchanged kernel went wrong"), "{said:?}");
+        said.prints("of the unchanged kernel went wrong");
         assert!(said.out.contains(words), "no '{words}': {said:?}");
         assert!(!said.out.contains("score"), "no mutant was run: {said:?}");
     };
@@ -282,7 +282,7 @@ fn kernels_with_manifests_are_changed_whatever_their_stage() {
         let said = own_with(here, [&file, &manifest], "two-cameras", &more);
         assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
         assert!(said.out.starts_with(words), "{said:?}");
-        assert!(said.out.contains("are executed by no case"), "{said:?}");
+        said.prints("are executed by no case");
         let records = fs::read_to_string(here.join("found/mutants.json")).expect("written");
         let records: Vec<serde_json::Value> = serde_json::from_str(&records).expect("JSON");
         let killed = records.iter().filter(|record| record["outcome"] == "killed").count();
@@ -293,10 +293,10 @@ fn kernels_with_manifests_are_changed_whatever_their_stage() {
     }
     let broken = [own_kernel("gsplat_project_broken.ptx"), own_kernel("gsplat_project.toml")];
     let said =
-        own_with(here, broken.each_ref().map(String::as_str), "two-cameras", &["--generate", "5"]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("of the unchanged kernel went wrong"), "{said:?}");
-    assert!(said.out.contains(&format!("--manifest {} --case CASE", broken[1])), "{said:?}");
+        own_with(here, broken.each_ref().map(String::as_str), "two-cameras", &["--generate", "5"])
+            .exits(1);
+    said.prints("of the unchanged kernel went wrong");
+    said.prints(&format!("--manifest {} --case CASE", broken[1]));
 }
 
 #[test]
@@ -324,9 +324,7 @@ fn what_is_no_manifest_of_one_launch_is_refused() {
     let other = text.replace("fields = [\"v_means2d\", ", "fields = [");
     fs::write(here.join("other.toml"), other).expect("written");
     refused("other.toml", &[], &["v_means2d is held by no parameter"]);
-    let said = say(here, &["mutants", "--manifest", &manifest]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("--ptx"), "{said:?}");
+    say(here, &["mutants", "--manifest", &manifest]).exits(2).complains("--ptx");
 }
 
 #[test]

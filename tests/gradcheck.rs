@@ -66,15 +66,14 @@ fn a_missing_part_is_named_with_its_line_and_can_be_run_again() {
     let (xml, results) = (junit.display().to_string(), sarif.display().to_string());
     let files = ["--json", &json, "--junit", &xml, "--sarif", &results];
     let words = [&["gradcheck", &broken, "--manifest", &manifest][..], &files].concat();
-    let said = say(folder.path(), &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = say(folder.path(), &words).exits(1);
     assert!(said.out.starts_with("disagree: 20 of 20 runs"), "{said:?}");
     let source =
         fs::read_to_string(root().join("harness/examples/gradcheck/pair.cu")).expect("there");
     let line = 1 + source.lines().position(|line| line.contains("value += ")).expect("the part");
     let first =
         format!("\n  looks like: v_w lacks what the third operand contributes at pair.cu:{line} ");
-    assert!(said.out.contains(&first), "{said:?}");
+    said.prints(&first);
     assert!(said.out.contains("\nDISAGREE v_w: 1 of 1 (case 0, N = 1"), "made smaller: {said:?}");
     assert!(!said.out.contains("DISAGREE v_x"), "the other is right: {said:?}");
     let text = fs::read_to_string(&json).expect("written");
@@ -93,7 +92,7 @@ fn a_missing_part_is_named_with_its_line_and_can_be_run_again() {
     fs::copy(&file, &moved).expect("copied");
     let said = say(elsewhere.path(), &["replay", "moved.safetensors"]);
     assert_eq!(said.code, Some(1), "it has its kernels and its manifest: {said:?}");
-    assert!(said.out.contains("\nDISAGREE v_w: 1 of 1 (case 0, N = 1"), "{said:?}");
+    said.prints("\nDISAGREE v_w: 1 of 1 (case 0, N = 1");
     let xml = fs::read_to_string(&junit).expect("written");
     for part in
         ["name=\"gradcheck pair\"", "tests=\"2\"", "failures=\"1\"", "looks like: v_w lacks"]
@@ -143,7 +142,7 @@ fn programs_are_compared_and_measured() {
         &["compare", &pair, &example("pair_broken.ptx"), "--manifest", &manifest],
     );
     assert_eq!(said.code, Some(1), "their gradients differ: {said:?}");
-    assert!(said.out.contains("\nDISAGREE v_w: "), "{said:?}");
+    said.prints("\nDISAGREE v_w: ");
     let line = "\n  looks like: v_w lacks what the second operand contributes at pair.cu:24 (";
     assert!(said.out.contains(line), "what the right one adds: {said:?}");
     assert!(!said.out.contains("\nDISAGREE y: "), "their forward kernels are the same: {said:?}");
@@ -156,11 +155,9 @@ fn programs_are_compared_and_measured() {
     assert!(text.contains(half), "the literal is there");
     let other = folder.path().join("other.ptx").display().to_string();
     fs::write(&other, text.replace(half, "0f3E800000")).expect("written");
-    let said = say(folder.path(), &["compare", &pair, &other, "--manifest", &manifest]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("\nDISAGREE y: "), "{said:?}");
-    let said = say(folder.path(), &["accuracy", "--manifest", &manifest]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder.path(), &["compare", &pair, &other, "--manifest", &manifest]).exits(1);
+    said.prints("\nDISAGREE y: ");
+    let said = say(folder.path(), &["accuracy", "--manifest", &manifest]).exits(0);
     assert!(said.out.starts_with("measured 20 runs, 2574 elements"), "{said:?}");
 }
 
@@ -180,11 +177,10 @@ fn accuracy_names_the_line_that_loses_digits() {
                     N = { from = 30, to = 64 }\n[forward]\nkernel = \"forward\"\nblock = [32]\ngrid = [2]\n\
                     parameters = [\"x\", \"y\"]\n";
     fs::write(here.join("k.toml"), manifest).expect("written");
-    let said = say(here, &["accuracy", "--manifest", "k.toml", "--json", "out.json"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains(" of 24 bits are right in case "), "{said:?}");
+    let said = say(here, &["accuracy", "--manifest", "k.toml", "--json", "out.json"]).exits(0);
+    said.prints(" of 24 bits are right in case ");
     let words = format!("\n  the roundings that may take it there: 100 % pair.wgsl:{line}:");
-    assert!(said.out.contains(&words), "{said:?}");
+    said.prints(&words);
     let json = fs::read_to_string(here.join("out.json")).expect("written");
     assert!(json.contains("\"right_bits\":"), "{json}");
 }
@@ -236,11 +232,10 @@ fn swept(folder: &Path) -> String {
 fn every_value_of_what_is_swept_is_run_and_the_wrong_ones_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let manifest = swept(folder.path());
-    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "2"]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "2"]).exits(1);
     assert!(said.out.starts_with("disagree: 56 of 68 runs"), "{said:?}");
     assert!(said.out.contains("(case 0, threshold = 6)"), "the first of them: {said:?}");
-    assert!(said.out.contains("  wrong at threshold = 6 to 33, not at 0 to 5\n"), "{said:?}");
+    said.prints("  wrong at threshold = 6 to 33, not at 0 to 5\n");
     let file = folder.path().join("splatcheck-out/gradcheck-copy-0-0.safetensors");
     let file = file.display().to_string();
     let again = ["gradcheck", "--manifest", &manifest, "--inputs", &file];
@@ -281,7 +276,7 @@ fn a_named_file_is_used_and_the_manifest_has_what_it_lacks() {
         .expect("written");
     let said = run();
     assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
-    assert!(said.err.contains("own.ptx has no kernel that the manifest launches"), "{said:?}");
+    said.complains("own.ptx has no kernel that the manifest launches");
 }
 
 #[test]
@@ -294,7 +289,7 @@ fn what_cannot_be_followed_is_one_line_and_says_what_to_do() {
         let said = say(folder.path(), &[&["gradcheck", "--manifest", &manifest], words].concat());
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{says}: {said:?}");
         assert_eq!(said.err.lines().count(), 1, "{says}: {said:?}");
-        assert!(said.err.contains(says), "{says}: {said:?}");
+        said.complains(says);
     };
     refused(&text, &["--cases", "0"], "nothing would be judged");
     refused(&text, &["no.ptx"], "no.ptx");
@@ -335,13 +330,11 @@ fn a_program_makes_the_cases() {
         say(folder.path(), &[&from[..], words].concat())
     };
     make("test \"$1\" = 7 && cp case$2.safetensors \"$3\"");
-    let said = run(&example("pair.toml"), &["--seed", "7"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = run(&example("pair.toml"), &["--seed", "7"]).exits(0);
     assert!(said.out.starts_with("agree: 2 runs, 16 derivatives"), "x and w, 3 and 5: {said:?}");
     let broken = example("pair_broken.ptx");
     let page = folder.path().join("page.html").display().to_string();
-    let said = run(&example("pair.toml"), &["--seed", "7", "--html", &page, &broken]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = run(&example("pair.toml"), &["--seed", "7", "--html", &page, &broken]).exits(1);
     assert!(said.out.contains("(case 0, N = 3, blocks = 1)"), "as it was made: {said:?}");
     let file = folder.path().join("splatcheck-out/gradcheck-pair-7-0.safetensors");
     assert_eq!(say(folder.path(), &["replay", &file.display().to_string()]).code, Some(1), "again");
@@ -400,15 +393,14 @@ fn indices_and_masks_of_pytorch_are_drawn_and_compared() {
     fs::write(&file, &manifest).expect("written");
     let file = file.display().to_string();
     let case = folder.path().join("case.safetensors").display().to_string();
-    let said = say(folder.path(), &["gradcheck", "--manifest", &file, "--save", &case]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder.path(), &["gradcheck", "--manifest", &file, "--save", &case]).exits(0);
     assert!(said.out.starts_with("agree: 20 runs, 100 derivatives"), "{said:?}");
     let said = say(folder.path(), &["gradcheck", "--manifest", &file, "--inputs", &case]);
     assert_ne!(said.code, Some(1), "read as it was written: {said:?}");
     fs::write(&file, manifest.replace("below = 2", "below = 257")).expect("written");
     let said = say(folder.path(), &["gradcheck", "--manifest", &file, "--cases", "999"]);
     assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "256 is no byte: {said:?}");
-    assert!(said.err.contains("a number that the array's type can hold"), "{said:?}");
+    said.complains("a number that the array's type can hold");
 }
 
 /// A race on equal numbers may be meant: with `races=off` the numbers are judged, also by `replay`.
@@ -425,7 +417,7 @@ fn what_ends_a_run_is_an_option() {
     assert!(run(&[]).out.contains("a data race on y[0]"), "it ends the run");
     let said = run(&["--observe", "races=off"]);
     assert_eq!(said.code, Some(1), "the derivative is 2: {said:?}");
-    assert!(said.out.contains("\nDISAGREE v_x: 1 of 1"), "{said:?}");
+    said.prints("\nDISAGREE v_x: 1 of 1");
     assert!(said.out.contains(" --observe races=off\n"), "how it is run again: {said:?}");
     let file = folder.path().join("splatcheck-out/gradcheck-copy-0-0.safetensors");
     let said = say(folder.path(), &["replay", &file.display().to_string()]);

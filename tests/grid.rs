@@ -147,17 +147,13 @@ fn what_cannot_be_done_is_said_and_nothing_is_written() {
         (&["--stages"][..], "--stages: is of cases of splats"),
         (&["--convention", "gsplat"], "--convention: is of cases of splats"),
     ] {
-        let said = oracle(folder.path(), &case(), options);
-        assert_eq!(said.code, Some(2), "{said:?}");
-        assert!(said.err.contains(expected), "{}", said.err);
+        oracle(folder.path(), &case(), options).exits(2).complains(expected);
     }
     let mut wrong = case();
     wrong.numbers.table[3] = f32::NAN;
-    let said = oracle(folder.path(), &wrong, &[]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("case.safetensors: table[3] is NaN: must be finite"), "{}", said.err);
+    let said = oracle(folder.path(), &wrong, &[]).exits(2);
+    said.complains("case.safetensors: table[3] is NaN: must be finite");
     assert!(!folder.path().join("out.safetensors").exists(), "half a result");
-    let said = say(folder.path(), &["self-check", "--case", "case.safetensors"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("table[3] is NaN: must be finite"), "{}", said.err);
+    let said = say(folder.path(), &["self-check", "--case", "case.safetensors"]).exits(2);
+    said.complains("table[3] is NaN: must be finite");
 }

@@ -65,8 +65,7 @@ fn a_part_of_a_campaign_is_not_taken_for_whole() {
         assert!(said.contains("no result.json is written"), "{said}");
         assert!(!here.join(&out).join("result.json").exists(), "{said}");
     }
-    let said = say(here, &["merge", "1-2", "2-2", "-o", "whole"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
+    let said = say(here, &["merge", "1-2", "2-2", "-o", "whole"]).exits(2);
     assert!(said.err.contains("result.json") && said.err.contains("Ctrl-C"), "{said:?}");
 }
 

@@ -20,9 +20,8 @@ fn run(command: &mut Command, folder: &Path, variables: &[(&str, &str)]) -> Outp
 
 /// That the parts in `parts` are a whole campaign of that many cases.
 fn joins(folder: &Path, parts: &[&str], cases: u64) {
-    let said = say(folder, &[&["merge"], parts, &["-o", "whole"]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains(&format!("\n{cases} cases, ")), "{said:?}");
+    let said = say(folder, &[&["merge"], parts, &["-o", "whole"]].concat()).exits(0);
+    said.prints(&format!("\n{cases} cases, "));
 }
 
 #[test]
@@ -63,8 +62,7 @@ fn a_real_slurm_may_kill_and_requeue_parts() {
     joins(folder.path(), &["parts/1", "parts/2"], 800);
     let single =
         ["fuzz", "--engine", "emulator", "--cases", cases, "--seed", seed, "--out", "single"];
-    let said = say(folder.path(), &single);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    say(folder.path(), &single).exits(0);
     for file in ["report.txt", "result.json"] {
         let read = |of: &str| fs::read(folder.path().join(of).join(file)).expect(file);
         assert!(read("whole") == read("single"), "{file} of the whole is another than of one run");

@@ -30,14 +30,13 @@ fn a_kernel_with_gsplats_parameter_list_agrees_under_every_schedule() {
     for order in ["lockstep", "random:3", "adversarial:5"] {
         let said = on(folder.path(), "gsplat_backward", "list-of-257", &["--schedule", order]);
         assert_eq!(said.code, Some(0), "{order}: {said:?}");
-        assert!(said.out.contains("rasterize_backward is rasterize_to_pixels_bwd of "), "{said:?}");
-        assert!(said.out.contains("final_t = one-minus-alpha (gsplat-1.5)"), "{said:?}");
+        said.prints("rasterize_backward is rasterize_to_pixels_bwd of ");
+        said.prints("final_t = one-minus-alpha (gsplat-1.5)");
     }
     let corpus = path("corpora/splat");
     let words = ["--corpus", &corpus, "--cases", "40", "--seed", "3", "--jobs", "2"];
-    let said = run(folder.path(), "gsplat_backward", &words);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("cases with another number of channels than 3"), "{said:?}");
+    let said = run(folder.path(), "gsplat_backward", &words).exits(0);
+    said.prints("cases with another number of channels than 3");
     assert!(!folder.path().join("splatcheck-out").exists(), "nothing failed");
 }
 
@@ -52,18 +51,15 @@ fn a_preset_of_ones_own_lies_beside_the_manifest_and_in_reproducers() {
     let [racy, case] = [kernel("gsplat_backward_racy.ptx"), case("tile-corner")[1].clone()];
     let words =
         ["ptx", &racy, "--manifest", "mine/m.toml", "--case", &case, "--observe", "races=off"];
-    let said = say(here, &words);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("m.toml:2: preset is 'own.toml': mine/own.toml: cannot"), "{said:?}");
+    say(here, &words).exits(2).complains("m.toml:2: preset is 'own.toml': mine/own.toml: cannot");
     let preset = "harness/workloads/src/presets/gsplat-1.5.toml";
     fs::copy(path(preset), here.join("mine/own.toml")).expect("copied");
-    let said = say(here, &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = say(here, &words).exits(1);
     assert!(said.out.contains("final_t = one-minus-alpha (gsplat-1.5)"), "as it says: {said:?}");
     let again = reproducer(here, &said);
     fs::remove_dir_all(here.join("mine")).expect("removed");
     let again = say(here, &["replay", again.to_str().expect("a plain name")]);
-    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+    again.prints("exactly the recorded failure");
 }
 
 /// The pages of `corpora/published`: what is seen under which schedules, and that the cure is one.
@@ -117,13 +113,11 @@ fn the_published_kernels_show_what_their_pages_say() {
 fn a_planted_bug_is_found_and_its_reproducer_repeats_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["--json", "r.json", "--sarif", "r.sarif"];
-    let said = on(folder.path(), "gsplat_backward_broken", "tile-corner", &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("DISAGREE emulator: rasterize_backward"), "{said:?}");
+    let said = on(folder.path(), "gsplat_backward_broken", "tile-corner", &words).exits(1);
+    said.prints("DISAGREE emulator: rasterize_backward");
     let again = reproducer(folder.path(), &said);
-    let again = say(folder.path(), &["replay", again.to_str().expect("a plain name")]);
-    assert_eq!(again.code, Some(1), "{again:?}");
-    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+    let again = say(folder.path(), &["replay", again.to_str().expect("a plain name")]).exits(1);
+    again.prints("exactly the recorded failure");
     let json = fs::read_to_string(folder.path().join("r.json")).expect("written");
     assert!(json.contains("\"pass\": false"), "{json}");
     let sarif = fs::read_to_string(folder.path().join("r.sarif")).expect("written");
@@ -144,8 +138,8 @@ fn a_planted_bug_is_found_and_its_reproducer_repeats_it() {
 #[test]
 fn a_race_is_found_with_its_line_and_can_be_left_to_the_judge() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--sarif", "r.sarif"]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said =
+        on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--sarif", "r.sarif"]).exits(1);
     let source = fs::read_to_string(kernel("gsplat_backward.cu")).expect("readable");
     let line = source.lines().position(|line| line.contains("*place += value")).expect("it") + 1;
     let compiled = format!("compiled from gsplat_backward.cu:{line}");
@@ -160,8 +154,8 @@ fn a_race_is_found_with_its_line_and_can_be_left_to_the_judge() {
     assert!(sarif.contains("\"uri\": \"gsplat_backward.cu\""), "{sarif}");
     assert!(sarif.contains(&format!("\"startLine\": {line}")), "{sarif}");
     let said =
-        on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--observe", "races=off"]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+        on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--observe", "races=off"])
+            .exits(1);
     assert!(
         said.out.contains("is worth") && !said.out.contains("data race in"),
         "a value: {said:?}"
@@ -170,11 +164,11 @@ fn a_race_is_found_with_its_line_and_can_be_left_to_the_judge() {
     assert!(verdict.ends_with("; not looked for: data races"), "{said:?}");
     let again = reproducer(folder.path(), &said);
     let again = say(folder.path(), &["replay", again.to_str().expect("a plain name")]);
-    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
-    assert!(again.out.contains("\n  not looked for: data races\n"), "{again:?}");
-    let said = on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--observe", "bars=off"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("expected races=off, inputs=off"), "{said:?}");
+    again.prints("exactly the recorded failure");
+    again.prints("\n  not looked for: data races\n");
+    let said = on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--observe", "bars=off"])
+        .exits(2);
+    said.complains("expected races=off, inputs=off");
 }
 
 /// The kernel with our own parameters twice: at first on an image without pixels, then as it is meant.
@@ -204,8 +198,7 @@ fn decisions_of_several_launches_are_made_few_and_replayed() {
     };
     assert_eq!(on("lockstep").code, Some(0), "in step it is right");
     for order in ["random:0", "adversarial:1"] {
-        let said = on(order);
-        assert_eq!(said.code, Some(1), "{said:?}");
+        let said = on(order).exits(1);
         let line = said.out.lines().find(|line| line.contains("choices are needed to fail"));
         let line = line.expect("what is kept is told");
         assert!(line.contains(" (0, ") && line.contains(" of 2 launches)"), "one is idle: {line}");
@@ -213,10 +206,9 @@ fn decisions_of_several_launches_are_made_few_and_replayed() {
         let [kept, all] = [words[2], words[5]].map(|n| n.parse::<usize>().expect("a number"));
         assert!(kept > 0 && kept < all / 4, "few are needed: {line}");
         let again = reproducer(here, &said);
-        let again = say(here, &["replay", again.to_str().expect("a plain name")]);
-        assert_eq!(again.code, Some(1), "{again:?}");
-        assert!(again.out.contains(&format!("{kept} recorded decisions")), "{again:?}");
-        assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+        let again = say(here, &["replay", again.to_str().expect("a plain name")]).exits(1);
+        again.prints(&format!("{kept} recorded decisions"));
+        again.prints("exactly the recorded failure");
     }
 }
 
@@ -224,17 +216,12 @@ fn decisions_of_several_launches_are_made_few_and_replayed() {
 fn observing_alone_finds_a_missing_barrier_without_an_oracle() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["--observe-only", "--schedule", "random:0", "--schedules", "4"];
-    let said = on(folder.path(), "gsplat_backward_no_barrier", "list-of-513", &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("data race in shared memory"), "{said:?}");
-    assert!(said.out.contains("compiled from gsplat_backward.cu:"), "{said:?}");
-    assert!(said.out.contains("run it again with --schedule random:"), "{said:?}");
-    let said = on(folder.path(), "gsplat_backward", "list-of-513", &words);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(
-        said.out.contains("no misuse seen, no values compared: 4 runs, 0 kinds of misuse"),
-        "{said:?}"
-    );
+    let said = on(folder.path(), "gsplat_backward_no_barrier", "list-of-513", &words).exits(1);
+    said.prints("data race in shared memory");
+    said.prints("compiled from gsplat_backward.cu:");
+    said.prints("run it again with --schedule random:");
+    let said = on(folder.path(), "gsplat_backward", "list-of-513", &words).exits(0);
+    said.prints("no misuse seen, no values compared: 4 runs, 0 kinds of misuse");
     let off = [&words[..], &["--observe", "races=off"]].concat();
     let said = on(folder.path(), "gsplat_backward_no_barrier", "list-of-513", &off);
     assert_eq!(said.code, Some(0), "nothing else is wrong with it: {said:?}");
@@ -277,8 +264,7 @@ parameter = [
     fs::write(here.join("k.ptx"), ptx).expect("written");
     fs::write(here.join("k.toml"), manifest).expect("written");
     let words = ["ptx", "k.ptx", "--manifest", "k.toml", "--observe-only", "--sarif", "r.sarif"];
-    let said = say(here, &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = say(here, &words).exits(1);
     assert!(
         said.out.contains("data race in global memory") && said.out.contains("line 16"),
         "{said:?}"
@@ -290,12 +276,11 @@ parameter = [
     );
     fs::write(here.join("k.ptx"), ptx.replace("st.global.u32 [%rd2], %r3;\n", ""))
         .expect("written");
-    let said = say(here, &words);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    say(here, &words).exits(0);
     let said = say(here, &words[..4]);
     assert_eq!(said.code, Some(2), "its outputs are nobody's: {said:?}");
-    assert!(said.err.contains("v_means2d is held by no parameter"), "{said:?}");
-    assert!(said.err.contains("--observe-only"), "{said:?}");
+    said.complains("v_means2d is held by no parameter");
+    said.complains("--observe-only");
 }
 
 /// The parameters that `ptx` knows without a manifest, as a manifest: the report is the same.
@@ -306,8 +291,7 @@ fn a_manifest_of_our_own_parameters_gives_the_same_report() {
     let manifest = kernel("own_backward.toml");
     let cases = ["--cases", "30", "--seed", "1", "--channels", "3", "--schedule", "random:2"];
     let with = |how: &[&str]| {
-        let said = say(folder.path(), &[&["ptx", &file][..], how, &cases].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
+        let said = say(folder.path(), &[&["ptx", &file][..], how, &cases].concat()).exits(0);
         // All but the engine's time.
         let untimed = |line: &str| match line.strip_suffix(" s").and_then(|l| l.rsplit_once("  ")) {
             Some((rest, _)) => rest.to_owned(),
@@ -337,8 +321,7 @@ fn outputs_in_other_layouts_and_units_are_judged() {
         let corpus = path("corpora/splat");
         say(folder.path(), &["ptx", &file, "--manifest", "m.toml", "--corpus", &corpus])
     };
-    let said = judged(&planar);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = judged(&planar).exits(0);
     assert!(said.out.contains("extra_roundings = 2"), "those of the units: {said:?}");
     for part in [", units = \"ndc\"", ", off_diagonal = \"half\"", ", layout = \"planar\""] {
         let other = planar.replacen(part, "", 1);
@@ -364,6 +347,5 @@ fn a_kernel_without_a_gradient_of_alpha_is_judged_by_losses_without_one() {
         say(folder.path(), &["ptx", &file, "--manifest", "m.toml", &case[0], &case[1]])
     };
     assert_eq!(judged(&none).code, Some(1), "the oracle's loss has a gradient of alpha");
-    let said = judged(&format!("alpha_gradient = \"none\"\n{none}"));
-    assert_eq!(said.code, Some(0), "{said:?}");
+    judged(&format!("alpha_gradient = \"none\"\n{none}")).exits(0);
 }

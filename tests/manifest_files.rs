@@ -36,26 +36,21 @@ fn a_launch_may_have_a_file_of_its_own() {
     };
     let scene = case("tile-corner");
     let on_case = [&*scene[0], &*scene[1], "--json", "r.json"];
-    let said = judge(TO_LOGITS, &on_case);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    judge(TO_LOGITS, &on_case).exits(0);
     let json = fs::read_to_string(here.join("r.json")).expect("written");
     assert!(json.contains("to_logits.ptx") && json.contains("gsplat_backward.ptx"), "both: {json}");
     // A fault in the second file, whose reproducer holds both.
     let wrong = TO_LOGITS.replace("mul.rn.f32 %f6, %f2, %f5;", "mul.rn.f32 %f6, %f2, %f1;");
-    let said = judge(&wrong, &on_case);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judge(&wrong, &on_case).exits(1);
     let again = reproducer(here, &said);
     fs::remove_dir_all(here.join("kernels")).expect("removed");
-    let again = say(here, &["replay", again.to_str().expect("a plain name")]);
-    assert_eq!(again.code, Some(1), "{again:?}");
-    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+    let again = say(here, &["replay", again.to_str().expect("a plain name")]).exits(1);
+    again.prints("exactly the recorded failure");
     // Misuse is shown in the lines of the file that it is in.
     let beyond = TO_LOGITS.replace("[%rd7], %f6", "[%rd7+4194304], %f6");
-    let said = judge(&beyond, &on_case);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("st.global.f32 [%rd7+4194304], %f6;"), "{said:?}");
+    judge(&beyond, &on_case).exits(1).prints("st.global.f32 [%rd7+4194304], %f6;");
     let observed = judge(&beyond, &[&on_case[..2], &["--observe-only"]].concat());
-    assert!(observed.out.contains("st.global.f32 [%rd7+4194304], %f6;"), "{observed:?}");
+    observed.prints("st.global.f32 [%rd7+4194304], %f6;");
 }
 
 #[test]
@@ -87,15 +82,15 @@ fn a_file_that_is_not_there_or_lacks_its_kernel_is_told_by_name() {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{to}");
         fs::write(&manifest, changed).expect("written");
-        let said = say(here, &["ptx", &program, "--manifest", &manifest, &scene[0], &scene[1]]);
-        assert_eq!(said.code, Some(2), "{said:?}");
+        let said =
+            say(here, &["ptx", &program, "--manifest", &manifest, &scene[0], &scene[1]]).exits(2);
         assert!(said.err.contains(expected), "no '{expected}': {said:?}");
     }
     fs::write(&manifest, &text).expect("written");
     fs::write(here.join("kernels/to_logits.ptx"), "no PTX").expect("written");
-    let said = say(here, &["ptx", &program, "--manifest", &manifest, &scene[0], &scene[1]]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("to_logits.ptx: PTX line 1"), "{said:?}");
+    let said =
+        say(here, &["ptx", &program, "--manifest", &manifest, &scene[0], &scene[1]]).exits(2);
+    said.complains("to_logits.ptx: PTX line 1");
 }
 
 /// Rows of three, of which the second number is doubled.
@@ -158,8 +153,7 @@ fn a_projection_that_knows_the_image_is_judged_backward_too() {
     let program = kernel("gsplat_project_image.ptx");
     let manifest = kernel("gsplat_project_image_backward.toml");
     let cases = ["--cases", "40", "--seed", "3", "--jobs", "2"];
-    let said = say(here, &[&["ptx", &program, "--manifest", &manifest][..], &cases].concat());
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    say(here, &[&["ptx", &program, "--manifest", &manifest][..], &cases].concat()).exits(0);
     let scene = case("two-cameras");
     let judge = |[program, manifest]: [String; 2]| {
         say(here, &["ptx", &program, "--manifest", &manifest, &scene[0], &scene[1]])
@@ -169,12 +163,10 @@ fn a_projection_that_knows_the_image_is_judged_backward_too() {
     let said = judge(with_half(here, ""));
     assert_eq!(said.code, Some(1), "all of it is given, and doubled: {said:?}");
     let again = reproducer(here, &said);
-    let again = say(here, &["replay", again.to_str().expect("a plain name")]);
-    assert_eq!(again.code, Some(1), "{again:?}");
-    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
-    let said = judge(with_half(here, ", units = \"ndc\""));
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("it says something of v_means2d alone"), "{said:?}");
+    let again = say(here, &["replay", again.to_str().expect("a plain name")]).exits(1);
+    again.prints("exactly the recorded failure");
+    let said = judge(with_half(here, ", units = \"ndc\"")).exits(2);
+    said.complains("it says something of v_means2d alone");
 }
 
 #[test]
@@ -216,8 +208,7 @@ fn the_first_case_is_saved_with_what_came_of_it() {
     let scene = case("tile-corner");
     let words = ["ptx", &program, "--manifest", &manifest, "--save", "all.safetensors"];
     let saved = |more: &[&str]| {
-        let said = say(here, &[&words[..], more].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
+        say(here, &[&words[..], more].concat()).exits(0);
         fs::read(here.join("all.safetensors")).expect("written")
     };
     let bytes = saved(&[&scene[0], &scene[1]]);
@@ -234,14 +225,11 @@ fn the_first_case_is_saved_with_what_came_of_it() {
     let all = container::parse(&bytes).expect("a file");
     assert!(all.tensors.contains_key("f32_v_colors"), "what it returned");
     assert!(!all.tensors.keys().any(|name| name.starts_with("exact_")), "without an oracle");
-    let said = say(here, &[&words[..], &["--observe-only"]].concat());
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("--save: there is no case, so no inputs"), "{said:?}");
+    let said = say(here, &[&words[..], &["--observe-only"]].concat()).exits(2);
+    said.complains("--save: there is no case, so no inputs");
     let words =
         ["ptx", &program, "--manifest", &manifest, "--save", "all.txt", &scene[0], &scene[1]];
-    let said = say(here, &words);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("--save all.txt"), "{said:?}");
+    say(here, &words).exits(2).complains("--save all.txt");
 }
 
 /// A kernel that is given no background, where host code takes its part out of the gradient of the opacity.
@@ -261,13 +249,11 @@ fn a_folded_background_is_judged_as_one_that_the_kernel_knows() {
     let folded = "{ tensor = \"v_render_alphas\", background = \"folded\" }";
     let corpus = root().join("corpora/splat").display().to_string();
     let cases = ["--corpus", &corpus, "--cases", "60", "--seed", "9", "--jobs", "2"];
-    let said = judge(folded, &cases);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    judge(folded, &cases).exits(0);
     let scene = case("backgrounds-of-each-camera");
     let scene = scene.each_ref().map(String::as_str);
     let said = judge("{ tensor = \"v_render_alphas\" }", &scene);
     assert_eq!(said.code, Some(1), "its part is missing: {said:?}");
-    let said = judge(&folded.replace("folded", "white"), &scene);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("background is 'white': expected 'folded'"), "{said:?}");
+    let said = judge(&folded.replace("folded", "white"), &scene).exits(2);
+    said.complains("background is 'white': expected 'folded'");
 }

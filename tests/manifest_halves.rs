@@ -32,9 +32,8 @@ fn arrays_of_16_bits_are_judged_with_what_their_stores_round() {
         assert_eq!(said.code, Some(1), "{program}: {}\n{}", said.out, said.err);
         assert!(said.out.contains(words), "no '{words}': {}", said.out);
         let file = reproducer(here, &said);
-        let again = say(here, &["replay", file.to_str().expect("a plain name")]);
-        assert_eq!(again.code, Some(1), "{}\n{}", again.out, again.err);
-        assert!(again.out.contains("exactly the recorded failure"), "{}", again.out);
+        let again = say(here, &["replay", file.to_str().expect("a plain name")]).exits(1);
+        again.prints("exactly the recorded failure");
     }
 }
 

@@ -20,8 +20,7 @@ fn what_production_passes_is_judged_and_its_faults_are_found() {
         say(here, &[&words[..], cases].concat())
     };
     for cases in [["--cases", "40", "--seed", "1"], ["--cases", "4", "--generator", "cameras"]] {
-        let said = on("", &manifest, &cases);
-        assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+        on("", &manifest, &cases).exits(0);
     }
     let said = on("", &manifest, &["--case", &scene]);
     assert_eq!(said.code, Some(2), "it has three channels: {}\n{}", said.out, said.err);
@@ -32,17 +31,14 @@ fn what_production_passes_is_judged_and_its_faults_are_found() {
         let said = on(variant, &manifest, &["--cases", "2"]);
         assert_eq!(said.code, Some(1), "{variant}: {}\n{}", said.out, said.err);
         assert!(said.out.contains(words), "{variant}: {}", said.out);
-        let replayed = say(here, &again(&said.out));
-        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
-        assert!(replayed.out.contains("exactly the recorded failure"), "{}", replayed.out);
+        say(here, &again(&said.out)).exits(1).prints("exactly the recorded failure");
     }
     // A maximum of 1 is none.
     let text = fs::read_to_string(&manifest).expect("readable");
     let unclamped = text.replace("channels = 4", "channels = 4\nconstants = { alpha_max = 1.0 }");
     fs::write(here.join("unclamped.toml"), unclamped).expect("written");
     let cases = ["--generator", "clamp", "--cases", "20"];
-    let said = on("_unclamped", "unclamped.toml", &cases);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    on("_unclamped", "unclamped.toml", &cases).exits(0);
     let said = on("_unclamped", &manifest, &cases);
     assert_eq!(said.code, Some(1), "it is found out: {}\n{}", said.out, said.err);
 }
@@ -78,9 +74,7 @@ fn compensations_and_their_gradients_are_judged() {
         let said = on(variant, manifest, &scene);
         assert_eq!(said.code, Some(1), "{variant}: {}\n{}", said.out, said.err);
         assert!(said.out.contains(words), "{variant}: {}", said.out);
-        let replayed = say(here, &again(&said.out));
-        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
-        assert!(replayed.out.contains("exactly the recorded failure"), "{}", replayed.out);
+        say(here, &again(&said.out)).exits(1).prints("exactly the recorded failure");
         // Without the arrays the faults in them are none.
         let plain = if manifest == forward { "image" } else { "image_backward" };
         let said = on(variant, plain, &scene);
@@ -88,9 +82,7 @@ fn compensations_and_their_gradients_are_judged() {
     }
     // Radii of the opacities alone.
     let harmonics = path("corpora/splat/harmonics.toml");
-    let said = on("_unscaled", forward, &["--case", &harmonics]);
-    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
-    assert!(said.out.contains("radii"), "{}", said.out);
+    on("_unscaled", forward, &["--case", &harmonics]).exits(1).prints("radii");
 }
 
 /// gsplat's backward projection with `packed=True`: rows of what is visible alone, and gradients that are sums, or
@@ -122,8 +114,7 @@ fn packed_rows_are_judged() {
         let said = on(variant, "dense.toml", &["--cases", "20"]);
         assert_eq!(said.code, Some(1), "{variant}: {}\n{}", said.out, said.err);
         assert!(said.out.contains(found), "{variant}: {}", said.out);
-        let replayed = say(here, &again(&said.out));
-        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
+        say(here, &again(&said.out)).exits(1);
         // Rows of their own are neither numbered nor added.
         let said = on(variant, "sparse.toml", &["--cases", "20"]);
         assert_eq!(said.code, Some(0), "{variant}: {}\n{}", said.out, said.err);
@@ -152,8 +143,7 @@ fn packed_rows_that_a_projection_writes_are_judged() {
         let words = ["ptx", &program, "--manifest", "m.toml", "--jobs", "2"];
         say(here, &[&words[..], cases].concat())
     };
-    let said = on("", &text, &["--corpus", &corpus, "--cases", "60", "--seed", "3"]);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let said = on("", &text, &["--corpus", &corpus, "--cases", "60", "--seed", "3"]).exits(0);
     let listed = said.out.contains("NOT EXERCISED: opacities, colors, covars2d: no parameter");
     assert!(listed && !said.out.contains("NOT EXERCISED: visible"), "{}", said.out);
     let cases = ["--cases", "40", "--seed", "3"];
@@ -168,8 +158,7 @@ fn packed_rows_that_a_projection_writes_are_judged() {
         let said = on(variant, &text, &cases);
         assert_eq!(said.code, Some(1), "{variant}: {}\n{}", said.out, said.err);
         assert!(said.out.contains(found), "{variant}: {}", said.out);
-        let replayed = say(here, &again(&said.out));
-        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
+        say(here, &again(&said.out)).exits(1);
     }
     for ([old, new], words) in [
         (["{ tensor = \"indptr\" }", "{ null = true }"], "indptr is held by no parameter: packed"),
@@ -205,9 +194,7 @@ fn gradients_are_read_from_adams_first_moment() {
     for (program, code) in [("harmonics", 0), ("harmonics_broken", 1)] {
         let program = kernel(&format!("{program}.ptx"));
         let words = ["ptx", &program, "--manifest", &manifest, "--cases", "20", "--jobs", "2"];
-        let said = say(folder.path(), &words);
-        assert_eq!(said.code, Some(code), "{}\n{}", said.out, said.err);
-        assert!(said.out.contains("NOT EXERCISED: v_dirs: no parameter"), "{}", said.out);
+        say(folder.path(), &words).exits(code).prints("NOT EXERCISED: v_dirs: no parameter");
     }
 }
 

@@ -110,8 +110,7 @@ fn other_orders_of_execution_give_the_same_projection() {
     // Atomics of several cameras give other bits in another order.
     let stage = &STAGES[2];
     let more = ["--case", &case, "--schedule", "random:3", "--schedules", "2"];
-    let said = judged(folder.path(), (stage.program, &kernel(stage.manifest)), &more);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    judged(folder.path(), (stage.program, &kernel(stage.manifest)), &more).exits(0);
 }
 
 /// Without radii nobody says what the kernel culled; without an array of the colours it takes direct ones.
@@ -129,31 +128,23 @@ fn a_manifest_decides_what_is_compared_and_on_which_cases() {
     let radii = "{ zeros = { dtype = \"i32\", shape = [\"cameras\", \"N\", 2] } }";
     let without = project.replace("{ tensor = \"radii\" }", radii);
     assert_ne!(without, project, "the radii are another array");
-    let said = on("gsplat_project", &without, &["--corpus", &corpus]);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
-    assert!(
-        said.out.contains("NOT EXERCISED: opacities, colors, covars2d, visible: "),
-        "{}",
-        said.out
-    );
+    let said = on("gsplat_project", &without, &["--corpus", &corpus]).exits(0);
+    said.prints("NOT EXERCISED: opacities, colors, covars2d, visible: ");
     // What is culled is not written.
     let poison = project
         .replace("{ tensor = \"depths\", role = \"accumulate\" }", "{ tensor = \"depths\" }");
-    let said = on("gsplat_project", &poison, &["--corpus", &corpus]);
-    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
+    let said = on("gsplat_project", &poison, &["--corpus", &corpus]).exits(1);
     assert!(said.out.contains("depths") && said.out.contains("never written"), "{}", said.out);
     let backward = text("gsplat_project_backward.toml");
     let said = on("gsplat_project", &backward, &["--corpus", &corpus]);
-    assert!(said.out.contains("cases with colours by harmonics (sh)"), "{}", said.out);
+    said.prints("cases with colours by harmonics (sh)");
     let harmonics = path("corpora/splat/harmonics.toml");
-    let said = on("gsplat_project", &backward, &["--case", &harmonics]);
-    assert_eq!(said.code, Some(2), "{}\n{}", said.out, said.err);
-    assert!(said.err.contains("no case is for the manifest's kernel"), "{}", said.err);
+    let said = on("gsplat_project", &backward, &["--case", &harmonics]).exits(2);
+    said.complains("no case is for the manifest's kernel");
     let said = on("gsplat_project", &backward, &["--case", &harmonics, "--observe-only"]);
     assert_eq!(said.code, Some(2), "the same without an oracle: {}", said.err);
     let one = path("corpora/splat/two-cameras.toml");
-    let said = on("gsplat_project", &backward, &["--case", &one, "--observe-only"]);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    on("gsplat_project", &backward, &["--case", &one, "--observe-only"]).exits(0);
 }
 
 #[test]
@@ -217,9 +208,8 @@ fn what_a_stage_has_not_is_refused_with_its_line() {
     let outputs = none.find("    { tensor = \"radii\" }").expect("the outputs");
     let zeros = "{ zeros = { dtype = \"f32\", shape = [\"N * cameras * 3\"] } },\n".repeat(4);
     fs::write(here.join("m.toml"), format!("{}{zeros}]\n", &none[..outputs])).expect("written");
-    let said = judged(here, ("gsplat_project", "m.toml"), &["--case", &case]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("held by no parameter, none of means2d, conics"), "{said:?}");
+    let said = judged(here, ("gsplat_project", "m.toml"), &["--case", &case]).exits(2);
+    said.complains("held by no parameter, none of means2d, conics");
 }
 
 /// In WGSL: pixels of colour and opacity, and the last contributor as a count of the tile's list.
@@ -244,7 +234,7 @@ fn an_image_in_wgsl_agrees_and_a_broken_one_is_found() {
         return;
     }
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
-    assert!(said.out.contains("NOT EXERCISED: render_transmittance: "), "{}", said.out);
+    said.prints("NOT EXERCISED: render_transmittance: ");
     for (right, wrong, output) in [
         ("last = i + 1u - range.x;", "last = i - range.x;", "last_ids["),
         ("transmittance * uniforms.background, 1.0", "uniforms.background, 1.0", "render_colors["),
@@ -293,16 +283,9 @@ fn an_image_of_another_spelling_agrees_by_its_count_of_roundings() {
         assert_eq!(said.code, Some(0), "{name}: {said:?}");
         assert!(!said.out.contains("roundings: "), "{name}: {said:?}");
     }
-    let said = judged(&[squares, pow2], &[]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("roundings: agrees with --extra-roundings "), "{said:?}");
-    let none = judged(&[squares, pow2], &["--extra-roundings", "0"]);
-    assert_eq!(none.code, Some(1), "{none:?}");
-    let again = say(here, &again(&none.out));
-    assert_eq!(again.code, Some(1), "{again:?}");
-    let said = judged(&[["exp(power)", "exp(1.0001 * power)"]], &[]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("render_colors["), "{said:?}");
-    let said = judged(&[two], &["--extra-roundings", "65"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
+    judged(&[squares, pow2], &[]).exits(1).prints("roundings: agrees with --extra-roundings ");
+    let none = judged(&[squares, pow2], &["--extra-roundings", "0"]).exits(1);
+    say(here, &again(&none.out)).exits(1);
+    judged(&[["exp(power)", "exp(1.0001 * power)"]], &[]).exits(1).prints("render_colors[");
+    judged(&[two], &["--extra-roundings", "65"]).exits(2);
 }

@@ -52,9 +52,7 @@ fn a_backward_kernel_agrees_with_each_tile_and_only_with_its_own() {
         let said = on(tiles, block, across, &more);
         assert_eq!(said.code, Some(1), "{tiles} {block}: {}\n{}", said.out, said.err);
         // The reproducer holds the tiles.
-        let replayed = say(folder.path(), &again(&said.out));
-        assert_eq!(replayed.code, Some(1), "{}\n{}", replayed.out, replayed.err);
-        assert!(replayed.out.contains("exactly the recorded failure"), "{}", replayed.out);
+        say(folder.path(), &again(&said.out)).exits(1).prints("exactly the recorded failure");
     }
 }
 
@@ -151,8 +149,7 @@ fn a_file_that_says_its_tiles_is_no_case_of_our_kernels() {
     let file = here.join("eight.toml");
     fs::write(&file, format!("tile_size = 8\n{text}")).expect("written");
     let file = file.to_str().expect("a plain name");
-    let said = say(here, &["self-check", "--case", file]);
-    assert_eq!(said.code, Some(2), "{}\n{}", said.out, said.err);
+    let said = say(here, &["self-check", "--case", file]).exits(2);
     let all = format!("{}{}", said.out, said.err);
     assert!(
         all.contains("tile_size is another than 16, which the kernels of this repository have"),

@@ -27,33 +27,27 @@ fn all_cameras_of_one_launch_agree_and_a_missing_offset_does_not() {
     for (scene, cameras) in [("two-cameras", 2), ("backgrounds-of-each-camera", 3)] {
         let scene = case(scene);
         let scene = scene.each_ref().map(String::as_str);
-        let said = judged(here, "gsplat_backward_cameras.ptx", &scene);
-        assert_eq!(said.code, Some(0), "{said:?}");
+        let said = judged(here, "gsplat_backward_cameras.ptx", &scene).exits(0);
         assert!(said.out.contains(&format!("{cameras} runs")), "a view each: {said:?}");
         // The kernel of one camera adds up the first one's image, and no other's.
-        let said = judged(here, "gsplat_backward.ptx", &scene);
-        assert_eq!(said.code, Some(1), "{said:?}");
+        judged(here, "gsplat_backward.ptx", &scene).exits(1);
         // It reads the last contributors of the first camera for all of them.
-        let said = judged(here, "gsplat_backward_stuck.ptx", &scene);
-        assert_eq!(said.code, Some(1), "{said:?}");
+        let said = judged(here, "gsplat_backward_stuck.ptx", &scene).exits(1);
         let first = said.out.split("looks like: ").nth(1).and_then(|rest| rest.lines().next());
         let words = "gradients lie in view 0's rows, or its last_ids are read from there";
         let named = first.is_some_and(|first| first.replace(" of view 1", "").contains(words));
         assert!(named, "{first:?}: {said:?}");
         let again = reproducer(here, &said);
-        let again = say(here, &["replay", again.to_str().expect("a plain name")]);
-        assert_eq!(again.code, Some(1), "{again:?}");
-        assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+        let again = say(here, &["replay", again.to_str().expect("a plain name")]).exits(1);
+        again.prints("exactly the recorded failure");
         // Each view by itself shows nothing of that.
         let plain = manifest(here, "");
         let words = ["ptx", &kernel("gsplat_backward_stuck.ptx"), "--manifest", &plain];
-        let said = say(here, &[&words[..], &scene].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
+        say(here, &[&words[..], &scene].concat()).exits(0);
     }
     let corpus = root().join("corpora/splat").display().to_string();
     let cases = ["--corpus", &corpus, "--cases", "20", "--seed", "5", "--jobs", "2"];
-    let said = judged(here, "gsplat_backward_cameras.ptx", &cases);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    judged(here, "gsplat_backward_cameras.ptx", &cases).exits(0);
 }
 
 #[test]
@@ -88,16 +82,13 @@ fn what_all_cameras_cannot_have_is_refused_with_its_line() {
     ] {
         fs::write(here.join("m.toml"), manifest).expect("written");
         let program = kernel("gsplat_backward_cameras.ptx");
-        let said = say(here, &["ptx", &program, "--manifest", "m.toml", &scene[0], &scene[1]]);
-        assert_eq!(said.code, Some(2), "{said:?}");
+        let said =
+            say(here, &["ptx", &program, "--manifest", "m.toml", &scene[0], &scene[1]]).exits(2);
         assert!(said.err.contains(expected), "no '{expected}': {said:?}");
     }
     let project = fs::read_to_string(kernel("gsplat_project.toml")).expect("readable");
     fs::write(here.join("m.toml"), format!("{all}{project}")).expect("written");
     let program = kernel("gsplat_project.ptx");
     let said = say(here, &["ptx", &program, "--manifest", "m.toml", &scene[0], &scene[1]]);
-    assert!(
-        said.err.contains("cameras is given for stage project: it is for rasterizations"),
-        "{said:?}"
-    );
+    said.complains("cameras is given for stage project: it is for rasterizations");
 }

@@ -267,11 +267,11 @@ fn the_command_divides_and_joins() {
     assert_eq!(say(parts.path(), &oracle).code, Some(0), "a part");
     let fuzz = [&["fuzz", "--chain", "own"], &fuzz[1..]].concat();
     let single = say(whole.path(), &[&fuzz[..], &["out"]].concat());
-    assert!(single.out.contains("\nchain own: backward stages go on from "), "{single:?}");
+    single.prints("\nchain own: backward stages go on from ");
     for shard in ["1/2", "2/2"] {
         let folder = shard.replace('/', "-");
         let part = say(parts.path(), &[&fuzz[..], &[&folder, "--shard", shard]].concat());
-        assert!(part.out.contains(&format!(" of part {shard}, ")), "{part:?}");
+        part.prints(&format!(" of part {shard}, "));
     }
     let joined = say(parts.path(), &["merge", "2-2", "1-2", "-o", "out"]);
     assert_eq!((joined.code, &joined.out), (single.code, &single.out), "{}", joined.err);
@@ -281,17 +281,17 @@ fn the_command_divides_and_joins() {
     let mixed = say(parts.path(), &["merge", "2-2", "oracle", "-o", "mixed"]);
     assert_eq!(mixed.code, Some(2), "one went on from the oracle's forward pass: {mixed:?}");
     for chain in ["chain own", "chain oracle"] {
-        assert!(mixed.err.contains(chain), "{mixed:?}");
+        mixed.complains(chain);
     }
     let again = say(parts.path(), &["merge", "2-2", "1-2", "-o", "out"]);
     assert_eq!(again.code, Some(2), "it is occupied: {again:?}");
     let alone = say(parts.path(), &["merge", "2-2", "-o", "alone"]);
     assert_eq!((alone.code, alone.out.as_str()), (Some(2), ""), "{alone:?}");
-    assert!(alone.err.contains("part 1/2 is missing"), "{alone:?}");
+    alone.complains("part 1/2 is missing");
     // Nothing disagrees, and yet it is no pass.
-    let some = say(parts.path(), &["merge", "2-2", "nowhere", "-o", "some", "--json", "some.json"]);
-    assert_eq!(some.code, Some(2), "{some:?}");
-    assert!(some.out.contains("\nNOT JUDGED: the cases of part 1/2\n"), "{some:?}");
+    let some = say(parts.path(), &["merge", "2-2", "nowhere", "-o", "some", "--json", "some.json"])
+        .exits(2);
+    some.prints("\nNOT JUDGED: the cases of part 1/2\n");
     assert!(some.err.starts_with("error: 1 of 2 parts could not be used: nowhere"), "{some:?}");
     let json = fs::read_to_string(parts.path().join("some.json")).expect("written");
     assert!(json.contains("\"pass\": false"), "{json}");

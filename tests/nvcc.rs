@@ -82,21 +82,19 @@ fn a_cu_file_is_compiled_and_judged() {
     let place = Place::new();
     script(&place.at("bin/nvcc"), COMPILES);
     let ptx = |more: &[&str]| said(place.command().args(gsplat(more)));
-    let plain = ptx(&[]);
-    assert_eq!(plain.code, Some(0), "{plain:?}");
+    let plain = ptx(&[]).exits(0);
     assert!(plain.out.starts_with("agree: 1 engine, 1 run"), "{plain:?}");
     assert_eq!(place.words(), "-ptx -lineinfo -arch=compute_80");
     let more = ["-Imy headers", "-D", "CHANNELS=3", "-std=c++20", "--fast-math"];
     let more = [&more[..], &["--nvcc-args", "-arch=compute_90 -Xcudafe '--display_error_number'"]]
         .concat();
-    let fast = ptx(&more);
-    assert_eq!(fast.code, Some(0), "{fast:?}");
+    ptx(&more).exits(0);
     let expected = "-ptx -lineinfo -I my headers -D CHANNELS=3 -std=c++20 -arch=compute_90 -Xcudafe \
                     --display_error_number --use_fast_math";
     assert_eq!(place.words(), expected);
     let refused = ptx(&["--nvcc-args", "--use_fast_math"]);
     assert_eq!(refused.code, Some(2), "bounds of no fast math: {refused:?}");
-    assert!(refused.err.contains("say --fast-math"), "{refused:?}");
+    refused.complains("say --fast-math");
 }
 
 #[test]
@@ -122,18 +120,16 @@ fn a_cu_file_stands_for_ptx_wherever_a_kernel_is_read() {
     }
     let text = fs::read_to_string(&manifest).expect("a manifest").replace("pair.ptx", "pair.cu");
     fs::write(place.at("own.toml"), text).expect("written");
-    let said = place.say(&["gradcheck", "--manifest", "own.toml", "--cases", "2"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    place.say(&["gradcheck", "--manifest", "own.toml", "--cases", "2"]).exits(0);
     assert!(place.at("words").is_file(), "it was compiled");
     fs::remove_file(place.at("words")).expect("removed");
-    let said = place.say(&["gradcheck", &ptx, "--manifest", "own.toml", "--cases", "2"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    place.say(&["gradcheck", &ptx, "--manifest", "own.toml", "--cases", "2"]).exits(0);
     assert!(!place.at("words").exists(), "the PTX has both kernels");
     let [cu, manifest] = ["gsplat_backward.cu", "gsplat_backward.toml"].map(kernel);
     let words =
         ["mutants", "--generate", "2", "--ptx", &cu, "--manifest", &manifest, "--cases", "1"];
     let said = place.say(&words);
-    assert!(said.out.contains(&cu), "{said:?}");
+    said.prints(&cu);
 }
 
 #[test]
@@ -155,9 +151,8 @@ fn what_the_compiler_refuses_is_told_with_its_line() {
     let fails =
         "echo 'a note' >&2; echo 'k.cu(7): error: identifier \"x\" is undefined' >&2; exit 1\n";
     script(&place.at("bin/nvcc"), fails);
-    let refused = said(place.command().args(gsplat(&[])));
-    assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.err.contains("k.cu(7): error: identifier \"x\" is undefined"), "{refused:?}");
+    let refused = said(place.command().args(gsplat(&[]))).exits(2);
+    refused.complains("k.cu(7): error: identifier \"x\" is undefined");
     assert!(!refused.err.contains("a note"), "{refused:?}");
     for (error, helps) in [
         (
@@ -173,9 +168,8 @@ fn what_the_compiler_refuses_is_told_with_its_line() {
         let refused = said(place.command().args(gsplat(&[])));
         assert!(refused.err.contains(helps), "{error}: {refused:?}");
     }
-    let missing = said(place.command().args(gsplat(&["--nvcc", "nowhere/nvcc"])));
-    assert_eq!(missing.code, Some(2), "{missing:?}");
-    assert!(missing.err.contains("--nvcc nowhere/nvcc: cannot open"), "{missing:?}");
+    let missing = said(place.command().args(gsplat(&["--nvcc", "nowhere/nvcc"]))).exits(2);
+    missing.complains("--nvcc nowhere/nvcc: cannot open");
 }
 
 #[test]
@@ -187,15 +181,13 @@ fn without_a_compiler_two_ways_to_one_are_told() {
         return;
     }
     let place = Place::new();
-    let told = said(place.command().args(gsplat(&[])));
-    assert_eq!(told.code, Some(2), "{told:?}");
+    let told = said(place.command().args(gsplat(&[]))).exits(2);
     for words in ["no nvcc was found", "splatcheck setup nvcc", "CUDA Toolkit", "--nvcc FILE"] {
-        assert!(told.err.contains(words), "{words}: {told:?}");
+        told.complains(words);
     }
     // A toolkit that is named is found.
     script(&place.at("toolkit/bin/nvcc"), COMPILES);
-    let found = said(place.command().env("CUDA_HOME", place.at("toolkit")).args(gsplat(&[])));
-    assert_eq!(found.code, Some(0), "{found:?}");
+    said(place.command().env("CUDA_HOME", place.at("toolkit")).args(gsplat(&[]))).exits(0);
 }
 
 /// A script stands in for Python, with a pip that "fetches" what it is told to.
@@ -224,18 +216,15 @@ fn setup_fetches_a_compiler_and_commands_find_it() {
     let is_empty = || fs::read_dir(&cache).is_ok_and(|mut entries| entries.next().is_none());
     // One without its parts is not kept, nor one that cannot be fetched.
     script(&place.at("bin/python3"), &pip("include/cuda_runtime.h"));
-    let cut = place.say(&["setup", "nvcc"]);
-    assert_eq!(cut.code, Some(2), "{cut:?}");
+    let cut = place.say(&["setup", "nvcc"]).exits(2);
     assert!(cut.err.contains("lacks a part") && is_empty(), "{cut:?}");
     let fails =
         "[ \"$3\" = --version ] && exit 0\necho 'ERROR: No matching distribution' >&2; exit 1\n";
     script(&place.at("bin/python3"), fails);
-    let offline = place.say(&["setup", "nvcc"]);
-    assert_eq!(offline.code, Some(2), "{offline:?}");
+    let offline = place.say(&["setup", "nvcc"]).exits(2);
     assert!(offline.err.contains("No matching distribution") && is_empty(), "{offline:?}");
     script(&place.at("bin/python3"), &pip(parts));
-    let fetched = place.say(&["setup", "nvcc"]);
-    assert_eq!(fetched.code, Some(0), "{fetched:?}");
+    let fetched = place.say(&["setup", "nvcc"]).exits(0);
     assert!(fetched.out.starts_with("nvcc fetched by pip of python3: "), "{fetched:?}");
     assert!(
         fetched.err.contains("pip of python3 fetches nvidia-cuda-nvcc==13."),
@@ -273,12 +262,10 @@ fn a_real_compiler_makes_ptx_that_is_judged() {
     }
     assert_eq!(judged.code, Some(0), "{judged:?}");
     assert!(judged.out.starts_with("agree: 1 engine, 1 run"), "{judged:?}");
-    let fast = real(&[&words[..], &["--fast-math"]].concat());
-    assert_eq!(fast.code, Some(0), "{fast:?}");
+    real(&[&words[..], &["--fast-math"]].concat()).exits(0);
     let pair = |file: &str| path(&format!("harness/examples/gradcheck/{file}"));
     let [cu, manifest] = ["pair.cu", "pair.toml"].map(pair);
-    let checked = real(&["gradcheck", &cu, "--manifest", &manifest, "--cases", "3"]);
-    assert_eq!(checked.code, Some(0), "{checked:?}");
+    real(&["gradcheck", &cu, "--manifest", &manifest, "--cases", "3"]).exits(0);
     // Functions are exact, unless the header does not fit the source.
     let source = "#include <cmath>\n#if defined(OWN) && defined(expf)\n#error these names are taken\n#endif\n\
                   extern \"C\" __global__ void k(const float* x, float* y) {\n\
@@ -295,8 +282,7 @@ fn a_real_compiler_makes_ptx_that_is_judged() {
     fs::write(folder.path().join("f.toml"), manifest).expect("written");
     for (name, polynomials) in [("ANY", false), ("OWN", true)] {
         let words = ["gradcheck", "f.cu", "--manifest", "f.toml", "--cases", "2", "-D", name];
-        let checked = real(&words);
-        assert_eq!(checked.code, Some(0), "{checked:?}");
+        let checked = real(&words).exits(0);
         let told = checked.out.contains("followed as polynomials: ");
         assert_eq!(told, polynomials, "{checked:?}");
     }
@@ -310,9 +296,6 @@ fn a_real_compiler_makes_ptx_that_is_judged() {
                     parameters = [\"y\"]\n";
     fs::write(folder.path().join("k.toml"), manifest).expect("written");
     let words = ["accuracy", "k.cu", "--manifest", "k.toml", "-I", "my headers", "--cases", "1"];
-    let measured = real(&[&words[..], &["-D", "VALUE=0.5f", "-std=c++17"]].concat());
-    assert_eq!(measured.code, Some(0), "{measured:?}");
-    let broken = real(&words);
-    assert_eq!(broken.code, Some(2), "{broken:?}");
-    assert!(broken.err.contains("identifier \"VALUE\" is undefined"), "{broken:?}");
+    real(&[&words[..], &["-D", "VALUE=0.5f", "-std=c++17"]].concat()).exits(0);
+    real(&words).exits(2).complains("identifier \"VALUE\" is undefined");
 }

@@ -179,8 +179,7 @@ fn a_text_case_gives_the_same_result() {
     let binary = oracle(folder.path(), &scene("tile-corner"), &[]);
     let text = root().join("corpora/splat/tile-corner.toml");
     let text = text.to_str().expect("a plain name");
-    let said = say(folder.path(), &["oracle", text, "--output", "text.safetensors"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    say(folder.path(), &["oracle", text, "--output", "text.safetensors"]).exits(0);
     assert_eq!(result(&folder.path().join("text.safetensors")), binary);
     let bytes = |name| fs::read(folder.path().join(name)).expect("written");
     assert_eq!(bytes("text.safetensors"), bytes("out.safetensors"), "byte for byte");

@@ -18,15 +18,13 @@ fn right_kernels_of_every_workload_agree_in_parts() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["--engine", "emulator", "--parts", "3", "--reduction", "sw-b", "--threshold", "8"];
     let check = ["self-check", "--workload", "all", "--cases", "4"];
-    let said = say(folder.path(), &[&check[..], &words].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains(SAID), "{said:?}");
+    say(folder.path(), &[&check[..], &words].concat()).exits(0).prints(SAID);
     let said = say(
         folder.path(),
         &["fuzz", "--engine", "emulator", "--parts", "3", "--workload", "grid", "--cases", "6"],
     );
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains(SAID), "{said:?}");
+    said.prints(SAID);
 }
 
 /// It does not clear its gradients between parts of a batch: a part is counted twice. No whole run shows it.
@@ -41,15 +39,12 @@ fn a_program_that_counts_parts_twice_is_found_and_replayed() {
         say(here, &[&["check", "--command", command, "--case", case], more].concat())
     };
     assert_eq!(check(&keeps, &[]).code, Some(0), "whole it is right");
-    let right = check(&mirror(""), &["--parts", "3"]);
-    assert_eq!(right.code, Some(0), "{right:?}");
-    let said = check(&keeps, &["--parts", "3"]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains(SAID), "{said:?}");
+    check(&mirror(""), &["--parts", "3"]).exits(0);
+    let said = check(&keeps, &["--parts", "3"]).exits(1);
+    said.prints(SAID);
     let file = again(&said.out)[1];
     for (command, code) in [(keeps, 1), (mirror(""), 0)] {
-        let again = say(here, &["replay", file, "--command", &command]);
-        assert_eq!(again.code, Some(code), "{again:?}");
+        say(here, &["replay", file, "--command", &command]).exits(code);
     }
     damaged(here, file);
 }
@@ -86,12 +81,9 @@ fn shares_of_a_campaign_in_parts_are_joined_if_they_are_cut_alike() {
         say(here, &[&words[..], &["--parts", parts, "--shard", shard, "--out", out]].concat())
     };
     for (parts, shard, out) in [("3", "1/2", "a"), ("3", "2/2", "b"), ("2", "2/2", "c")] {
-        let said = fuzz(parts, shard, out);
-        assert_eq!(said.code, Some(0), "{said:?}");
+        fuzz(parts, shard, out).exits(0);
     }
-    let said = say(here, &["merge", "a", "b", "-o", "whole"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains(SAID), "{said:?}");
+    say(here, &["merge", "a", "b", "-o", "whole"]).exits(0).prints(SAID);
     let again = fs::read_to_string(here.join("whole/result.json")).expect("written");
     assert!(again.contains("\"parts\":3"), "{again}");
     let words = ["merge", "a", "c", "-o", "other"];

@@ -149,8 +149,7 @@ fn what_does_not_fit_a_structure_is_not_exercised() {
     let folder = tempfile::tempdir().expect("a folder");
     let [program, manifest] = ["tcnn_grid.ptx", "tcnn_grid.toml"].map(kernel);
     let args = ["ptx", &program, "--manifest", &manifest, "--generator", "wide", "--cases", "100"];
-    let said = say(folder.path(), &args);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let said = say(folder.path(), &args).exits(0);
     let words = "offsets has 301 numbers, and the kernel's structure takes 129";
     assert!(said.out.contains("NOT EXERCISED: ") && said.out.contains(words), "{}", said.out);
 }
@@ -187,9 +186,8 @@ fn sums_in_wgsl_agree_and_broken_ones_are_found() {
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
     let (right, wrong) = ("element * sizes.values + v]", "v * sizes.elements + element]");
     assert_eq!(program.matches(right).count(), 1, "{right}");
-    let said = judged(&program.replace(right, wrong));
-    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
-    assert!(said.out.contains("values are read as [V,N]"), "{}", said.out);
+    let said = judged(&program.replace(right, wrong)).exits(1);
+    said.prints("values are read as [V,N]");
     assert_eq!(replayed(here, &said).code, Some(1), "the same again");
 }
 
@@ -210,20 +208,15 @@ fn programs_agree_and_wrong_ones_are_named() {
     ] {
         let said = on(stage, "", more);
         assert_eq!(said.code, Some(0), "{stage}: {}\n{}", said.out, said.err);
-        assert!(said.out.contains(&format!("{stage} is '")), "{}", said.out);
+        said.prints(&format!("{stage} is '"));
         let said = on(stage, bug, more);
         assert_eq!(said.code, Some(1), "{stage}: {}\n{}", said.out, said.err);
         assert!(said.out.contains(looks_like), "{stage}: {}", said.out);
     }
-    let said = on("scatter", "", &["--constant", "V=0"]);
-    assert_eq!(said.code, Some(2), "{}\n{}", said.out, said.err);
-    assert!(said.err.contains("constants.V is '0': expected 1 to 1024"), "{}", said.err);
-    let said = on("scatter", "", &["--workload", "grid"]);
-    assert_eq!(said.code, Some(2), "{}\n{}", said.out, said.err);
-    assert!(
-        said.err.contains("a program of level scatter is judged on cases of scatter"),
-        "{said:?}"
-    );
+    let said = on("scatter", "", &["--constant", "V=0"]).exits(2);
+    said.complains("constants.V is '0': expected 1 to 1024");
+    let said = on("scatter", "", &["--workload", "grid"]).exits(2);
+    said.complains("a program of level scatter is judged on cases of scatter");
 }
 
 /// A result that a program made by itself, of inputs that it was given as files.
@@ -231,8 +224,7 @@ fn programs_agree_and_wrong_ones_are_named() {
 fn results_of_a_stage_are_judged_from_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let said = say(here, &["cases", "--out", "c", "--count", "3", "--level", "scatter"]);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    say(here, &["cases", "--out", "c", "--count", "3", "--level", "scatter"]).exits(0);
     let inputs = fs::read_dir(here.join("c/inputs")).expect("a folder");
     let files = inputs.map(|file| file.expect("a file").path()).collect::<Vec<_>>();
     assert_eq!(files.len(), 3, "an input for each case");
@@ -249,7 +241,7 @@ fn results_of_a_stage_are_judged_from_files() {
         ],
     );
     assert_eq!(said.code, Some(1), "inputs are no outputs: {}\n{}", said.out, said.err);
-    assert!(said.out.contains("there are sums"), "{}", said.out);
+    said.prints("there are sums");
 }
 
 type Sums = Vec<(&'static str, Vec<f32>)>;

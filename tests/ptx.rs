@@ -15,9 +15,8 @@ fn judge(folder: &Path, kernel: &str, scene: &str, more: &[&str]) -> Said {
 
 /// Replays a reproducer and expects the recorded failure to the bit.
 fn replays(folder: &Path, file: &Path) -> Said {
-    let said = say(folder, &["replay", file.to_str().expect("a plain name")]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("exactly the recorded failure"), "{said:?}");
+    let said = say(folder, &["replay", file.to_str().expect("a plain name")]).exits(1);
+    said.prints("exactly the recorded failure");
     assert!(!said.out.contains("CHANGED"), "{said:?}");
     said
 }
@@ -30,15 +29,11 @@ fn a_right_kernel_agrees_under_every_schedule() {
             let words = [&["--schedule", order][..], more].concat();
             let said = judge(folder.path(), "own_backward", "tile-corner", &words);
             assert_eq!(said.code, Some(0), "{order}: {said:?}");
-            assert!(
-                said.out.contains("bounds for sums in any order (--reduction NAME"),
-                "{said:?}"
-            );
+            said.prints("bounds for sums in any order (--reduction NAME");
         }
     }
     let words = ["--reduction", "atomic", "--schedule", "random", "--schedules", "3"];
-    let said = judge(folder.path(), "own_backward", "checkerboard", &words);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = judge(folder.path(), "own_backward", "checkerboard", &words).exits(0);
     assert!(said.out.contains("emulator random:0..2"), "the seeds as one: {said:?}");
     assert!(!folder.path().join("splatcheck-out").exists(), "nothing failed");
 }
@@ -49,8 +44,7 @@ fn check_runs_every_seed_and_reports_them_as_one_engine() {
     let case = path("corpora/splat/tile-corner.toml");
     let words = ["self-check", "--engine", "emulator", "--case", &case, "--reduction", "sw-b"];
     let order = ["--threshold", "7", "--schedule", "random:5", "--schedules", "2"];
-    let said = say(folder.path(), &[&words[..], &order, &["--verbose"]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder.path(), &[&words[..], &order, &["--verbose"]].concat()).exits(0);
     let line = |id: &str| said.out.lines().find(|l| l.starts_with(id) && l.contains(" sw-b "));
     let line = line("emulator random:5..6 ").expect("a row");
     assert!(line.split_whitespace().any(|word| word == "2"), "two runs: {line}");
@@ -63,9 +57,8 @@ fn check_runs_every_seed_and_reports_them_as_one_engine() {
 fn a_broken_kernel_disagrees_and_its_reproducer_repeats_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["--schedule", "random:7"];
-    let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("DISAGREE emulator random:7: rasterize_backward"), "{said:?}");
+    let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words).exits(1);
+    said.prints("DISAGREE emulator random:7: rasterize_backward");
     assert!(
         said.out.contains("schedule random:7: fails in lockstep too; "),
         "any order shows it: {said:?}"
@@ -80,15 +73,13 @@ fn extra_roundings_are_named_by_the_report() {
     let with = |words: &[&str]| judge(folder.path(), "own_backward", "tile-corner", words);
     let (plain, none) = (with(&[]), with(&["--extra-roundings", "0"]));
     assert_eq!((plain.code, &plain.out), (Some(0), &none.out), "0 is none");
-    let said = with(&["--extra-roundings", "6", "--formulation", "3dgs"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("; formulation behind, extra_roundings = 6 (3dgs)"), "{said:?}");
+    let said = with(&["--extra-roundings", "6", "--formulation", "3dgs"]).exits(0);
+    said.prints("; formulation behind, extra_roundings = 6 (3dgs)");
     assert_ne!(plain.out, said.out, "the bounds are wider, the shares of them smaller");
     for count in ["-1", "65", "1e3", "some"] {
-        let said = with(&["--extra-roundings", count]);
-        assert_eq!(said.code, Some(2), "{said:?}");
+        let said = with(&["--extra-roundings", count]).exits(2);
         let reason = format!("extra roundings: '{count}' is not a whole number from 0 to 64");
-        assert!(said.err.contains(&reason), "{said:?}");
+        said.complains(&reason);
     }
 }
 
@@ -97,28 +88,23 @@ fn extra_roundings_are_named_by_the_report() {
 fn a_kernel_that_adds_atomically_is_not_deterministic() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["--expect", "deterministic"];
-    let said = judge(folder.path(), "own_backward", "large-over-many-tiles", &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judge(folder.path(), "own_backward", "large-over-many-tiles", &words).exits(1);
     let orders = "in the orders lockstep, random:0, adversarial:0, random:1";
-    assert!(said.out.contains(orders), "{said:?}");
+    said.prints(orders);
     let found = said.out.lines().find(|line| line.contains("not deterministic: "));
     let found = found.expect("a finding");
     for part in ["v_", "] is ", " (0x", " under lockstep and ", "elements differ"] {
         assert!(found.contains(part), "{found}");
     }
     let file = reproducer(folder.path(), &said);
-    let again = say(folder.path(), &["replay", file.to_str().expect("a plain name")]);
-    assert_eq!(again.code, Some(1), "{again:?}");
+    let again = say(folder.path(), &["replay", file.to_str().expect("a plain name")]).exits(1);
     assert!(again.out.contains(found.trim()), "the same element and bits: {again:?}");
     let words = ["--expect", "deterministic", "--schedule", "lockstep"];
-    let said = judge(folder.path(), "own_backward", "tile-corner", &words);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("lockstep is one order of execution"), "{said:?}");
-    let said = judge(folder.path(), "own_backward", "tile-corner", &["--expect", "speed"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("possible values: deterministic"), "{said:?}");
-    let said = judge(folder.path(), "own_backward", "tile-corner", &["--repeats", "4"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
+    let said = judge(folder.path(), "own_backward", "tile-corner", &words).exits(2);
+    said.complains("lockstep is one order of execution");
+    let said = judge(folder.path(), "own_backward", "tile-corner", &["--expect", "speed"]).exits(2);
+    said.complains("possible values: deterministic");
+    judge(folder.path(), "own_backward", "tile-corner", &["--repeats", "4"]).exits(2);
 }
 
 /// A forward pass adds nothing atomically. Of an image that is one warp's, one lane adds to each number
@@ -133,8 +119,7 @@ fn every_stage_without_float_atomics_is_deterministic() {
     let words = ["self-check", "--engine", "emulator", "--case", "low.toml"];
     let more = ["--expect", "deterministic", "--threshold", "0", "--verbose"];
     let reductions = ["atomic", "sw-b", "per-gaussian"].map(|name| ["--reduction", name]);
-    let said = say(folder.path(), &[&words[..], &more, &reductions.concat()].concat());
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = say(folder.path(), &[&words[..], &more, &reductions.concat()].concat()).exits(1);
     let row = |stage: &str, reduction: &str| -> Vec<String> {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let mut rows = said.out.lines().map(words);
@@ -151,9 +136,8 @@ fn every_stage_without_float_atomics_is_deterministic() {
     }
     assert_ne!(row("rasterize_backward", "atomic")[5], "0", "{said:?}");
     let file = reproducer(folder.path(), &said);
-    let again = say(folder.path(), &["replay", file.to_str().expect("a plain name")]);
-    assert_eq!(again.code, Some(1), "{again:?}");
-    assert!(again.out.contains("not deterministic: "), "{again:?}");
+    let again = say(folder.path(), &["replay", file.to_str().expect("a plain name")]).exits(1);
+    again.prints("not deterministic: ");
 }
 
 /// Over several tiles, whose additions to a Gaussian come in any order.
@@ -166,9 +150,7 @@ fn sums_without_float_atomics_have_the_same_bits_under_every_schedule() {
     let said = say(folder.path(), &[&words[..], &["--reduction", "atomic"]].concat());
     assert_eq!(said.code, Some(1), "the case tells orders apart: {said:?}");
     let reductions = ["--reduction", "sorted", "--reduction", "fixed"];
-    let said = say(folder.path(), &[&words[..], &reductions].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("agree: 2 engines"), "{said:?}");
+    say(folder.path(), &[&words[..], &reductions].concat()).exits(0).prints("agree: 2 engines");
 }
 
 #[test]
@@ -176,31 +158,29 @@ fn sums_beyond_fixed_point_are_not_in_the_plan() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = path("corpora/splat/huge-gradients.toml");
     let words = ["self-check", "--engine", "emulator", "--case", &case, "--reduction", "fixed"];
-    let said = say(folder.path(), &words);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder.path(), &words).exits(0);
     let reason = "NOT IN THE PLAN: rasterize_backward, fixed: 1 run: too large: sums reach 2^31";
     assert_eq!(said.out.matches(reason).count(), 1, "once for both engines: {said:?}");
     let said = say(folder.path(), &[&words[..], &["--fail-on", "not-exercised"]].concat());
     assert_eq!(said.code, Some(1), "nothing else of what was named ran: {said:?}");
-    assert!(said.out.contains("fixed was not exercised: no case is within its limit"), "{said:?}");
+    said.prints("fixed was not exercised: no case is within its limit");
 }
 
 #[test]
 fn one_kernel_is_no_reduction_of_two_launches() {
     let folder = tempfile::tempdir().expect("a folder");
     for reduction in ["sorted", "fixed"] {
-        let said = judge(folder.path(), "own_backward", "tile-corner", &["--reduction", reduction]);
-        assert_eq!(said.code, Some(2), "{said:?}");
+        let said = judge(folder.path(), "own_backward", "tile-corner", &["--reduction", reduction])
+            .exits(2);
         let words = format!("--reduction {reduction}: it takes two launches");
-        assert!(said.err.contains(&words), "{said:?}");
+        said.complains(&words);
     }
 }
 
 #[test]
 fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = judge(folder.path(), "own_backward_racy", "large-over-many-tiles", &[]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judge(folder.path(), "own_backward_racy", "large-over-many-tiles", &[]).exits(1);
     for words in [
         "kernel 'own_backward' line ",
         "data race in global memory at ",
@@ -229,8 +209,7 @@ fn line_information_of_a_users_kernel_is_in_the_finding_and_in_its_replay() {
     let located = text.replacen(store, &format!("{loc}{store}"), 1) + "\t.file\t1 \"/me/k.cu\"\n";
     fs::write(here.join("k.ptx"), located).expect("written");
     let case = path("corpora/splat/large-over-many-tiles.toml");
-    let said = say(here, &["ptx", "k.ptx", "--kernel", "own_backward", "--case", &case]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = say(here, &["ptx", "k.ptx", "--kernel", "own_backward", "--case", &case]).exits(1);
     let replayed = replays(here, &reproducer(here, &said));
     for said in [said, replayed] {
         for words in
@@ -256,8 +235,8 @@ fn a_kernel_that_flushes_is_judged_as_compiled_so() {
     let mixed = text.replacen("\tmul.f32", "\tmul.ftz.f32", 1);
     for (text, is_fast) in [(flushing, true), (mixed, false), (text, false)] {
         fs::write(here.join("k.ptx"), text).expect("written");
-        let said = say(here, &["ptx", "k.ptx", "--kernel", "own_backward", "--case", &case]);
-        assert_eq!(said.code, Some(0), "{said:?}");
+        let said =
+            say(here, &["ptx", "k.ptx", "--kernel", "own_backward", "--case", &case]).exits(0);
         let words = "bounds of --fast-math, since it was compiled so (.ftz)";
         assert_eq!(said.out.contains(words), is_fast, "{said:?}");
         assert_eq!(said.out.contains("emulator-fast"), is_fast, "{said:?}");
@@ -280,10 +259,9 @@ fn a_variable_that_nobody_fills_is_refused() {
     fs::write(here.join("k.ptx"), text).expect("written");
     let own = ["--kernel", "own_backward"];
     for words in [&["ptx", "k.ptx"][..], &["mutants", "--generate", "2", "--ptx", "k.ptx"]] {
-        let said = say(here, &[words, &own].concat());
-        assert_eq!(said.code, Some(2), "{said:?}");
+        let said = say(here, &[words, &own].concat()).exits(2);
         let names = "k.ptx: entry point 'own_backward' reads SCALE, which has no initializer";
-        assert!(said.err.contains(names), "{said:?}");
+        said.complains(names);
     }
 }
 
@@ -296,8 +274,8 @@ fn a_kernel_that_never_ends_is_reported() {
     assert_ne!(endless, text, "the kernel has changed");
     fs::write(here.join("endless.ptx"), endless).expect("written");
     let case = path("corpora/splat/one-pixel.toml");
-    let said = say(here, &["ptx", "endless.ptx", "--kernel", "own_backward", "--case", &case]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said =
+        say(here, &["ptx", "endless.ptx", "--kernel", "own_backward", "--case", &case]).exits(1);
     assert!(said.out.contains(" instructions"), "the budget: {said:?}");
 }
 
@@ -326,8 +304,8 @@ fn a_kernel_that_never_ends_takes_its_time_once() {
     let said = say(here, &[&words[..], &["--timeout", "3"]].concat());
     let seconds = work_of_children() - before;
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("no end within 3 s of processor time"), "{said:?}");
-    assert!(said.out.contains("case tile-corner"), "{said:?}");
+    said.prints("no end within 3 s of processor time");
+    said.prints("case tile-corner");
     assert!(!said.out.contains("out of bounds"), "it does nothing else: {said:?}");
     // 3 s, another one for the reproducer, and what else it does; twice the limit would be 6.
     assert!((3.0..5.5).contains(&seconds), "{seconds} s of work");
@@ -337,14 +315,13 @@ fn a_kernel_that_never_ends_takes_its_time_once() {
 #[test]
 fn what_a_launch_leaves_in_a_modules_variables_is_seen_by_the_next() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = judge(folder.path(), "own_backward_ticket", "tile-corner", &[]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("DISAGREE emulator launches:2: rasterize_backward"), "{said:?}");
+    let said = judge(folder.path(), "own_backward_ticket", "tile-corner", &[]).exits(1);
+    said.prints("DISAGREE emulator launches:2: rasterize_backward");
     assert!(!said.out.contains("DISAGREE emulator: "), "the first launch is right: {said:?}");
     replays(folder.path(), &reproducer(folder.path(), &said));
     let random = ["--schedule", "random:3", "--launches", "2"];
     let said = judge(folder.path(), "own_backward_ticket", "tile-corner", &random);
-    assert!(said.out.contains("DISAGREE emulator launches:2 random:3"), "{said:?}");
+    said.prints("DISAGREE emulator launches:2 random:3");
     replays(folder.path(), &reproducer(folder.path(), &said));
     let once = judge(folder.path(), "own_backward_ticket", "tile-corner", &["--launches", "1"]);
     assert_eq!(once.code, Some(0), "one launch a process: {once:?}");
@@ -355,20 +332,16 @@ fn what_a_launch_leaves_in_a_modules_variables_is_seen_by_the_next() {
 #[test]
 fn a_write_to_an_input_is_told_with_its_name() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = judge(folder.path(), "own_backward_overwrite", "tile-corner", &[]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("writes to v_render_alphas, an input, at byte "), "{said:?}");
+    let said = judge(folder.path(), "own_backward_overwrite", "tile-corner", &[]).exits(1);
+    said.prints("writes to v_render_alphas, an input, at byte ");
     assert!(said.out.contains("st.global.f32"), "its line: {said:?}");
     replays(folder.path(), &reproducer(folder.path(), &said));
     let off = ["--observe", "races=on,inputs=off"];
     let said = judge(folder.path(), "own_backward_overwrite", "tile-corner", &off);
     assert_eq!(said.code, Some(0), "its numbers are right: {said:?}");
-    let said = judge(folder.path(), "own_backward", "tile-corner", &["--observe", "inputs"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(
-        said.err.contains("expected races=off, inputs=off, bounds=off, or several"),
-        "{said:?}"
-    );
+    let said =
+        judge(folder.path(), "own_backward", "tile-corner", &["--observe", "inputs"]).exits(2);
+    said.complains("expected races=off, inputs=off, bounds=off, or several");
 }
 
 #[test]
@@ -378,8 +351,7 @@ fn a_failing_schedule_is_reduced_and_replayed() {
     let calm = judge(folder.path(), "own_backward_converged", scene, &[]);
     assert_eq!(calm.code, Some(0), "lockstep keeps warps together: {calm:?}");
     let words = ["--schedule", "adversarial:0", "--schedules", "4"];
-    let said = judge(folder.path(), "own_backward_converged", scene, &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judge(folder.path(), "own_backward_converged", scene, &words).exits(1);
     let line = said.out.lines().find(|line| line.contains("choices are needed to fail"));
     let words: Vec<_> = line.expect("what was reduced").split_whitespace().collect();
     let (kept, all): (usize, usize) =
@@ -387,15 +359,14 @@ fn a_failing_schedule_is_reduced_and_replayed() {
     assert!(kept >= 1, "without a decision warps stay together: {words:?}");
     assert!(kept <= 3 && 10 * kept < all, "not reduced: {words:?}");
     let replayed = replays(folder.path(), &reproducer(folder.path(), &said));
-    assert!(replayed.out.contains(&format!("{kept} recorded decisions")), "{replayed:?}");
+    replayed.prints(&format!("{kept} recorded decisions"));
 }
 
 #[test]
 fn a_damaged_trace_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["--schedule", "random:7"];
-    let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words).exits(1);
     let file = reproducer(folder.path(), &said);
     let good = case_file::read_case(&file).expect("readable");
     for (key, text, expected) in [
@@ -444,9 +415,9 @@ fn what_is_no_kernel_of_the_interface_is_refused_with_the_reason() {
         &[&own[..], &["--schedule", "chaotic"]].concat(),
         &["expected lockstep, random[:SEED]"],
     );
-    let said = say(here, &["ptx", "nowhere.ptx", "--kernel", "k", "--case", "nowhere.toml"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("nowhere.ptx"), "{said:?}");
+    let said =
+        say(here, &["ptx", "nowhere.ptx", "--kernel", "k", "--case", "nowhere.toml"]).exits(2);
+    said.complains("nowhere.ptx");
 }
 
 /// Two small scenes: three channels, and another number.
@@ -481,7 +452,5 @@ fn seeds_that_leave_something_out_are_no_success() {
     let folder = tempfile::tempdir().expect("a folder");
     small_corpus(folder.path());
     let words = ["schedules", "--corpus", "scenes", "--kind", "random", "--seeds", "2"];
-    let said = say(folder.path(), &words);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("NOT EXERCISED: "), "{said:?}");
+    say(folder.path(), &words).exits(2).complains("NOT EXERCISED: ");
 }

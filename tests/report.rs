@@ -14,14 +14,12 @@ fn wrong(folder: &Path) {
     let program = mutant(folder, ptx);
     let case = root().join("corpora/splat/opacity-at-the-cut.toml").display().to_string();
     let kernel = ["ptx", &program, "--kernel", "rasterize_backward_atomic"];
-    let said = say(folder, &[&kernel[..], &["--case", &case, "--json", "run.json"]].concat());
-    assert_eq!(said.code, Some(1), "{said:?}");
+    say(folder, &[&kernel[..], &["--case", &case, "--json", "run.json"]].concat()).exits(1);
 }
 
 /// The page of a run.
 fn page(folder: &Path, args: &[&str]) -> String {
-    let said = say(folder, &[&["report", "-o", "page.html"], args].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(folder, &[&["report", "-o", "page.html"], args].concat()).exits(0);
     assert!(said.out.starts_with("page.html: "), "{said:?}");
     fs::read_to_string(folder.join("page.html")).expect("it was written")
 }
@@ -54,8 +52,7 @@ fn every_report_names_what_was_judged() {
     let options = ["--json", "--junit", "--sarif", "--step-summary"];
     let more: Vec<_> =
         options.iter().zip(names).flat_map(|(option, name)| [option, name]).collect();
-    let said = judge(here, "a/k.ptx", &more);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    judge(here, "a/k.ptx", &more).exits(1);
     page(here, &["r.json"]);
     let digest = |name: &str| -> String {
         let bytes = fs::read(here.join(name)).expect("copied");
@@ -95,9 +92,8 @@ fn the_lines_of_the_source_stand_beside_a_finding() {
     let program = at("gpu/tests/kernels/own_backward_racy.ptx");
     let case = at("corpora/splat/large-over-many-tiles.toml");
     let words = ["ptx", &program, "--kernel", "own_backward", "--case", &case, "--json", "r.json"];
-    let said = say(here, &[&words[..], &["--schedule", "adversarial:7"]].concat());
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("no result: kernel 'own_backward' line 167, "), "{said:?}");
+    let said = say(here, &[&words[..], &["--schedule", "adversarial:7"]].concat()).exits(1);
+    said.prints("no result: kernel 'own_backward' line 167, ");
     let html = page(here, &["r.json"]);
     let text = fs::read_to_string(&program).expect("readable");
     let lines: Vec<_> = text.lines().skip(164).take(5).collect();
@@ -116,8 +112,7 @@ fn two_kernels_of_one_build_are_kept_apart() {
     let mut reproducers = Vec::new();
     for name in ["a/k.ptx", "b/k.ptx"] {
         kernel(here, name, true);
-        let said = judge(here, name, &["--json", "r.json"]);
-        assert_eq!(said.code, Some(1), "{said:?}");
+        judge(here, name, &["--json", "r.json"]).exits(1);
         let json = fs::read_to_string(here.join("r.json")).expect("it was written");
         let json: Value = serde_json::from_str(&json).expect("JSON");
         let finding = &json["engines"][0]["findings"][0];
@@ -164,8 +159,8 @@ fn what_was_not_exercised_stands_in_every_report() {
     kernel(here, "k.ptx", false);
     let corpus = root().join("corpora/splat").display().to_string();
     let args = ["ptx", "k.ptx", "--manifest", "k.toml", "--corpus", &corpus, "--channels", "3"];
-    let said = say(here, &[&args[..], &["-v", "--json", "r.json", "--junit", "r.xml"]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said =
+        say(here, &[&args[..], &["-v", "--json", "r.json", "--junit", "r.xml"]].concat()).exits(0);
     let lines = said.out.lines().filter_map(|line| line.strip_prefix("NOT EXERCISED: "));
     let lines: Vec<_> = lines.collect();
     assert!(lines.iter().any(|line| line.contains("another number of channels")), "{said:?}");
@@ -240,8 +235,7 @@ fn a_wrong_image_is_shown_beside_the_right_one() {
     let corpus = root().join("corpora/splat").display().to_string();
     let args =
         ["ptx", &program, "--manifest", &manifest, "--corpus", &corpus, "--json", "run.json"];
-    let said = say(folder.path(), &args);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    say(folder.path(), &args).exits(1);
     let html = page(folder.path(), &["run.json"]);
     for caption in ["the oracle's image", "the kernel's image", "kernel minus oracle"] {
         assert!(html.contains(&format!("<figcaption>{caption}")), "no '{caption}'");
@@ -273,8 +267,7 @@ fn traffic_is_drawn_beside_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let traffic = ["traffic", "--points", "2048", "--json", "traffic.json"];
-    let said = say(here, &traffic);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    say(here, &traffic).exits(0);
     let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
     let check = ["self-check", "--engine", "emulator", "--case", &case, "--json", "r.json"];
     assert_eq!(say(here, &check).code, Some(0), "it agrees");

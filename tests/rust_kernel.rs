@@ -374,9 +374,8 @@ fn a_finding_is_judged_again_from_its_file() {
     expect(&again, Some("v_conics["));
     expect(&report(check(right).out(out.path()).case(file)), None);
     let text = file.display().to_string();
-    let said = say(out.path(), &["replay", &text]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("was found with a program (command-cuda)"), "{said:?}");
+    let said = say(out.path(), &["replay", &text]).exits(2);
+    said.complains("was found with a program (command-cuda)");
 }
 
 #[test]

@@ -65,8 +65,7 @@ fn cameras(here: &Path) {
 /// The image of a scene and what is said.
 fn image(here: &Path, arguments: &[&str]) -> (Vec<u8>, Said) {
     let all = [&["render", "--ply", "s.ply", "-o", "i.png"], arguments].concat();
-    let said = say(here, &all);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(here, &all).exits(0);
     (fs::read(here.join("i.png")).expect("an image"), said)
 }
 
@@ -104,7 +103,7 @@ fn what_a_scene_says_of_itself_is_heard_and_told() {
     ascii(&here.join("s.ply"), "comment SplatRenderMode: mip\n", rows());
     let (commented, said) = with(&[]);
     assert_eq!(commented, mip, "as the comment says");
-    assert!(said.out.contains("s.ply: the comment SplatRenderMode is mip (Brush)"), "{said:?}");
+    said.prints("s.ply: the comment SplatRenderMode is mip (Brush)");
     assert_eq!(
         with(&["--set", "antialiased=false", "--set", "eps2d=0.3"]).0,
         usual,
@@ -143,14 +142,13 @@ fn vertices_without_a_rotation_are_left_out_by_every_command_that_was_asked_to()
             &all,
             &["rot_3' of vertex 20 is zero", "; 20 of 40 vertices are so: --drop-in"],
         );
-        let said = say(here, &[&all[..], &["--drop-invalid"]].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(said.out.contains("s.ply: 20 of 40 vertices are left out: prop"), "{said:?}");
+        let said = say(here, &[&all[..], &["--drop-invalid"]].concat()).exits(0);
+        said.prints("s.ply: 20 of 40 vertices are left out: prop");
     }
     assert_eq!(fs::read(here.join("i.png")).expect("an image"), whole, "the others are all there");
     let check = ["self-check", "--engine", "emulator", "--reduction", "atomic", "--drop-invalid"];
     let said = say(here, &[&check[..], &scene].concat());
-    assert!(said.out.contains("s.ply: 20 of 40 vertices are left out"), "{said:?}");
+    said.prints("s.ply: 20 of 40 vertices are left out");
     assert!(said.out.starts_with("agree"), "{said:?}");
 }
 

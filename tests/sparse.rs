@@ -175,8 +175,7 @@ fn bounds_hold_what_f32_gives() {
 #[test]
 fn what_the_map_costs_is_counted() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = oracle(folder.path(), &line(), &["--cost"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = oracle(folder.path(), &line(), &["--cost"]).exits(0);
     let rows: Vec<Vec<&str>> = said
         .out
         .lines()
@@ -184,7 +183,7 @@ fn what_the_map_costs_is_counted() {
         .collect();
     let row =
         |name: &str| rows.iter().find(|row| row.first() == Some(&name)).expect(name)[1..].to_vec();
-    assert!(said.out.contains("map, for each of 9 queries"), "{said:?}");
+    said.prints("map, for each of 9 queries");
     // Of three sorted sites the middle one is asked first, and one more; a query behind all has nothing to test.
     let queries = [[2, 1], [2, 1], [2, 1], [2, 1], [2, 1], [2, 1], [2, 1], [2, 1], [2, 0]];
     let comparisons: i32 = queries.as_flattened().iter().sum();
@@ -201,9 +200,8 @@ fn what_the_map_costs_is_counted() {
     assert_eq!(row("2"), ["3", "9", "16"], "3 sites, 3 offsets, (3 + 5) rows of 2: {said:?}");
     let scene = root().join("corpora/splat/tile-corner.toml");
     let scene = scene.to_str().expect("a plain name");
-    let said = say(folder.path(), &["oracle", scene, "-o", "o.safetensors", "--cost"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("--cost: is of cases of sparse convolution"), "{said:?}");
+    let said = say(folder.path(), &["oracle", scene, "-o", "o.safetensors", "--cost"]).exits(2);
+    said.complains("--cost: is of cases of sparse convolution");
 }
 
 /// A change of a case, and the words that the message must have.
@@ -304,16 +302,13 @@ fn what_sparse_convolution_has_not_is_said() {
         (&["--stages"][..], "--stages: is of cases of splats"),
         (&["--convention", "gsplat"], "is one of sparse convolution"),
     ] {
-        let said = oracle(folder.path(), &line(), options);
-        assert_eq!(said.code, Some(2), "{said:?}");
-        assert!(said.err.contains(words), "{said:?}");
+        oracle(folder.path(), &line(), options).exits(2).complains(words);
     }
     let text = "workload = \"sparse\"\npurpose = \"none\"\n";
     fs::write(folder.path().join("case.toml"), text).expect("written");
-    let said = say(folder.path(), &["oracle", "case.toml", "-o", "out.safetensors"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("such a case is a .safetensors"), "{said:?}");
-    let said = say(folder.path(), &["check", "--command", "true", "--case", "case.safetensors"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("'splatcheck oracle' alone reads such a case"), "{said:?}");
+    let said = say(folder.path(), &["oracle", "case.toml", "-o", "out.safetensors"]).exits(2);
+    said.complains("such a case is a .safetensors");
+    let said =
+        say(folder.path(), &["check", "--command", "true", "--case", "case.safetensors"]).exits(2);
+    said.complains("'splatcheck oracle' alone reads such a case");
 }

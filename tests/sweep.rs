@@ -21,10 +21,9 @@ fn corpus(name: &str) -> String {
 fn the_scenes_that_are_always_there_have_a_best_threshold() {
     let folder = tempfile::tempdir().expect("a folder");
     let files = ["--json", "all.json", "--csv", "all.csv", "-o", "all.svg"];
-    let said = sweep(folder.path(), &[&["--engine", "none"], &files[..]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = sweep(folder.path(), &[&["--engine", "none"], &files[..]].concat()).exits(0);
     for words in ["random-1000-128x128", "list-of-513", "the paper, on its GPUs", "2.44", "5.70"] {
-        assert!(said.out.contains(words), "{words}: {said:?}");
+        said.prints(words);
     }
     let all = json(&folder.path().join("all.json"));
     let sweeps = all["sweeps"].as_array().expect("sweeps");
@@ -54,10 +53,9 @@ fn what_an_engine_makes_of_a_case_lies_within_bounds_and_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = corpus("one-to-sixteen-lanes");
     let options = [&case, "--engine", "emulator", "--reduction", "sw-b", "--json", "all.json"];
-    let said = sweep(folder.path(), &options);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("NOT EXERCISED: times on emulator: it lacks a clock"), "{said:?}");
-    assert!(said.out.contains("emulator runs on the processor"), "{said:?}");
+    let said = sweep(folder.path(), &options).exits(0);
+    said.prints("NOT EXERCISED: times on emulator: it lacks a clock");
+    said.prints("emulator runs on the processor");
     let all = json(&folder.path().join("all.json"));
     let sweep = &all["sweeps"][0];
     assert_eq!(
@@ -90,7 +88,7 @@ fn a_device_is_timed() {
     let times = points.iter().filter_map(|point| point["milliseconds"].as_f64());
     let times: Vec<_> = times.collect();
     assert!(times.len() >= 6 && times.iter().all(|time| *time > 0.0), "{times:?}");
-    assert!(said.out.contains("measured, "), "{said:?}");
+    said.prints("measured, ");
 }
 
 #[test]
@@ -100,16 +98,14 @@ fn a_trained_scene_is_swept_by_camera() {
     let (ply, cameras) = (path("skull-crop-5000.ply"), path("skull-crop-5000.cameras.json"));
     let folder = tempfile::tempdir().expect("a folder");
     let options = ["--ply", &ply, "--cameras", &cameras, "--engine", "none", "--json", "all.json"];
-    let said = sweep(folder.path(), &options);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    sweep(folder.path(), &options).exits(0);
     let all = json(&folder.path().join("all.json"));
     for sweep in all["sweeps"].as_array().expect("sweeps") {
         let best = &sweep["best_modelled"];
         assert!(best["to_atomic"].as_f64().is_some_and(|gain| gain > 2.0), "{best}");
     }
-    let said = sweep(folder.path(), &[&ply, "--engine", "none"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("needs its cameras: --ply"), "{said:?}");
+    let said = sweep(folder.path(), &[&ply, "--engine", "none"]).exits(2);
+    said.complains("needs its cameras: --ply");
 }
 
 #[test]
@@ -133,11 +129,9 @@ fn what_cannot_be_swept_is_one_line_and_leaves_no_file() {
         assert_eq!(said.code, Some(2), "{options:?}: {said:?}");
         assert!(said.err.contains(reason), "{options:?}: {said:?}");
     }
-    let said = sweep(folder.path(), &["--engine", "voodoo"]);
-    assert!(said.code == Some(2) && said.err.contains("unknown engine 'voodoo'"), "{said:?}");
+    sweep(folder.path(), &["--engine", "voodoo"]).exits(2).complains("unknown engine 'voodoo'");
     assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 1, "no file is left");
     // Nothing is added to anything: there is no ratio.
-    let said = sweep(folder.path(), &[&empty, "--engine", "none", "-o", "empty.svg"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("NOT EXERCISED: no camera of empty sees a Gaussian"), "{said:?}");
+    let said = sweep(folder.path(), &[&empty, "--engine", "none", "-o", "empty.svg"]).exits(2);
+    said.complains("NOT EXERCISED: no camera of empty sees a Gaussian");
 }

@@ -97,5 +97,5 @@ fn what_takes_more_threads_says_so() {
         }
     }
     let said = limited(folder.path(), 1, "check --case case.toml --command cat");
-    assert!(said.err.contains("Resource temporarily unavailable"), "{said:?}");
+    said.complains("Resource temporarily unavailable");
 }

@@ -20,8 +20,7 @@ fn levels(said: &Said) -> Vec<Vec<String>> {
 #[test]
 fn a_uniform_batch_has_nothing_to_save() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = traffic(folder.path(), &["--points", "4096", "--json", "all.json"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = traffic(folder.path(), &["--points", "4096", "--json", "all.json"]).exits(0);
     let levels = levels(&said);
     assert_eq!(levels.len(), 16, "{said:?}");
     for level in &levels {
@@ -53,12 +52,8 @@ fn neighbouring_pixels_share_the_entries_of_coarse_levels() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("image.png");
     write_png(&file, 300, 200, &[0.5; 3 * 300 * 200]).expect("a picture");
-    let said = traffic(folder.path(), &["--image", "image.png", "--points", "20000"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(
-        said.out.contains("20000 points (pixels of 300x200, as drawn), 2 dimensions"),
-        "{said:?}"
-    );
+    let said = traffic(folder.path(), &["--image", "image.png", "--points", "20000"]).exits(0);
+    said.prints("20000 points (pixels of 300x200, as drawn), 2 dimensions");
     let levels = levels(&said);
     assert_eq!(levels.len(), 3 * 16, "{said:?}");
     let rows = |order: usize, level: usize| levels[16 * order + level][3].parse::<f64>();
@@ -73,8 +68,7 @@ fn splats_and_a_grid_of_a_trained_scene_side_by_side() {
     let (ply, cameras) = (path("skull-crop-5000.ply"), path("skull-crop-5000.cameras.json"));
     let folder = tempfile::tempdir().expect("a folder");
     let scene = ["--ply", &ply, "--cameras", &cameras, "--points", "16384"];
-    let said = traffic(folder.path(), &scene);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = traffic(folder.path(), &scene).exits(0);
     let best: Vec<_> = said.out.lines().filter(|line| line.ends_with("best of all")).collect();
     assert!(!best.is_empty() && best.iter().all(|line| !line.starts_with("atomic")), "{said:?}");
     let levels = levels(&said);

@@ -37,8 +37,7 @@ fn a_picture_is_learnt_as_the_oracle_learns_it() {
     picture(folder.path());
     let small = ["square.png", "--gaussians", "30", "--steps", "40", "--engine", "emulator"];
     let files = ["--json", "curves.json", "-o", "curves.svg"];
-    let said = train(folder.path(), &[&small[..], &files[..]].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = train(folder.path(), &[&small[..], &files[..]].concat()).exits(0);
     assert!(said.out.starts_with("square.png, 24x24: 30 Gaussians, 40 steps, seed 0"), "{said:?}");
     let runs = runs(folder.path(), "curves.json");
     let names: Vec<_> = runs.iter().map(|run| (&run["engine"], &run["reduction"])).collect();
@@ -63,8 +62,7 @@ fn the_cameras_of_a_case_take_turns() {
     let case = case.to_str().expect("a plain name");
     let options =
         [case, "--gaussians", "5", "--steps", "5", "--engine", "oracle", "--json", "c.json"];
-    let said = train(folder.path(), &options);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    train(folder.path(), &options).exits(0);
     let runs = runs(folder.path(), "c.json");
     assert_eq!(runs.len(), 1, "the oracle alone");
     assert_eq!(numbers(&runs[0], "at"), [0.0, 2.0, 4.0, 5.0], "once a turn, and at the end");
@@ -90,7 +88,6 @@ fn what_cannot_be_trained_is_one_line_and_leaves_no_file() {
         assert!(said.err.contains(reason), "{options:?}: {said:?}");
     }
     let beyond = ["square.png", "--engine", "emulator", "--threshold", "40"];
-    let said = train(folder.path(), &beyond);
-    assert!(said.code == Some(2) && said.err.contains("expected 0..=33"), "{said:?}");
+    train(folder.path(), &beyond).exits(2).complains("expected 0..=33");
     assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 2, "no file is left");
 }

@@ -89,15 +89,16 @@ fn a_kernel_with_its_own_bindings_agrees_on_every_engine() {
         return;
     }
     let corpus = root().join("corpora/splat").display().to_string();
-    let said = Kernel::packed().judged(&["--corpus", &corpus, "--cases", "20", "--json", "r.json"]);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let said = Kernel::packed()
+        .judged(&["--corpus", &corpus, "--cases", "20", "--json", "r.json"])
+        .exits(0);
     for engine in &engines {
         let row = said.out.lines().find(|line| line.starts_with(&format!("{engine} ")));
         let row: Vec<_> = row.expect("a row").split_whitespace().collect();
         let runs: u64 = row[1].parse().expect("runs");
         assert!(runs > 60 && row[2] == "0", "{engine}: {row:?}");
     }
-    assert!(said.out.contains("cases with another number of channels than 3"), "{}", said.out);
+    said.prints("cases with another number of channels than 3");
 }
 
 /// A second dispatch writes what the first added up in a buffer of the launches' own.
@@ -123,12 +124,11 @@ fn dispatches_share_buffers_and_a_write_is_complete() {
          [\"ceil_div(N * 10, 64)\"]\n[[launch.binding]]\nbinding = 0\nbuffer = \
          \"sums\"\n[[launch.binding]]\nbinding = 5\n{output}role = \"write\"\n"
     );
-    let said = kernel.on("two-cameras", &[]);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    kernel.on("two-cameras", &[]).exits(0);
     // What is not written is NaN.
-    let said = kernel.program("if id.x < arrayLength(&v)", "if id.x < 7u").on("two-cameras", &[]);
-    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
-    assert!(said.out.contains("NaN"), "{}", said.out);
+    let said =
+        kernel.program("if id.x < arrayLength(&v)", "if id.x < 7u").on("two-cameras", &[]).exits(1);
+    said.prints("NaN");
 }
 
 #[test]
@@ -184,19 +184,17 @@ fn a_kernel_is_judged_in_any_formulation_that_its_bindings_have() {
     let on = |kernel: &Kernel, more: &[&str]| {
         kernel.on("checkerboard", &[&["--engine", &engine], more].concat())
     };
-    let said = on(&Kernel::packed(), &["--formulation", "any"]);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let said = on(&Kernel::packed(), &["--formulation", "any"]).exits(0);
     assert!(said.out.contains("; formulation image"), "one of those: {}", said.out);
     let half = Kernel::packed().program(
         "subgroupAdd(values[k])",
         "subgroupAdd(unpack2x16float(pack2x16float(vec2f(values[k], 0.0))).x)",
     );
-    let said = on(&half, &[]);
-    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
+    let said = on(&half, &[]).exits(1);
     let told = "agrees under image, final_t = one-minus-alpha, terms = f16 (brush)";
-    assert!(said.out.contains(&format!("\nformulation: {told}")), "{}", said.out);
+    said.prints(&format!("\nformulation: {told}"));
     let diagnosis = "\n  looks like: another formulation: agrees on all cases under image";
-    assert!(said.out.contains(diagnosis), "{}", said.out);
+    said.prints(diagnosis);
     let words = ["--formulation", "image,final_t=one-minus-alpha,terms=f16"];
     assert_eq!(on(&half, &words).code, Some(0), "as it was told");
     let said = on(&half, &["--formulation", "any"]);
@@ -204,10 +202,9 @@ fn a_kernel_is_judged_in_any_formulation_that_its_bindings_have() {
     let lost = Kernel::packed()
         .program("subgroupAdd(values[k])", "subgroupAdd(select(values[k], 0.0, lane == 3u))");
     let said = on(&lost, &[]);
-    assert!(said.out.contains("formulation: none of the "), "{}", said.out);
-    let said = on(&lost, &["--formulation", "3dgs"]);
-    assert_eq!(said.code, Some(2), "{}\n{}", said.out, said.err);
-    assert!(said.err.contains("which formulation behind is not given"), "{}", said.err);
+    said.prints("formulation: none of the ");
+    let said = on(&lost, &["--formulation", "3dgs"]).exits(2);
+    said.complains("which formulation behind is not given");
 }
 
 /// A kernel that gives its number to whoever comes first has other bits each time.
@@ -221,13 +218,11 @@ fn equal_bits_are_demanded_of_every_run() {
         manifest: text("packed_rasterize.toml"),
     };
     let expect = ["--engine", &engine, "--expect", "deterministic", "--repeats", "3"];
-    let said = image.judged(&[&["--corpus", &corpus], &expect[..]].concat());
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
-    assert!(said.out.contains("expecting equal bits of 3 runs"), "{}", said.out);
+    let said = image.judged(&[&["--corpus", &corpus], &expect[..]].concat()).exits(0);
+    said.prints("expecting equal bits of 3 runs");
     let said = image.judged(&[&["--corpus", &corpus], &expect[..4], &["--repeats", "1"]].concat());
     assert_eq!(said.code, Some(2), "one run is equal to itself: {}\n{}", said.out, said.err);
-    let said = image.on("tile-corner", &["--repeats", "3"]);
-    assert!(said.code == Some(2) && said.err.contains("--expect"), "{}\n{}", said.out, said.err);
+    image.on("tile-corner", &["--repeats", "3"]).exits(2).complains("--expect");
 }
 
 /// Bounds by the way of adding up: a kernel that is within those of any order need not be within these.
@@ -237,13 +232,8 @@ fn a_reduction_names_tighter_bounds() {
     let on = |kernel: &Kernel, more: &[&str]| {
         kernel.on("list-of-257", &[&["--engine", &engine, "-v"], more].concat())
     };
-    let said = on(&Kernel::packed(), &["--reduction", "subgroup"]);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
-    assert!(
-        said.out.contains(", bounds for subgroup threshold 0; formulation image"),
-        "{}",
-        said.out
-    );
+    let said = on(&Kernel::packed(), &["--reduction", "subgroup"]).exits(0);
+    said.prints(", bounds for subgroup threshold 0; formulation image");
     let ratio = |said: &Said| {
         let mut rows = said.out.lines().filter(|line| line.starts_with(&format!("{engine} ")));
         rows.next_back()
@@ -275,14 +265,10 @@ fn a_kernel_that_never_ends_or_changes_its_input_is_no_pass() {
         if engine.starts_with("lavapipe") {
             // The driver leaves the loop, after more steps than the case can need.
             assert_eq!(said.code, Some(1), "{engine}: {}\n{}", said.out, said.err);
-            assert!(
-                said.out.contains("its loops after 65535: it would not have ended"),
-                "{}",
-                said.out
-            );
+            said.prints("its loops after 65535: it would not have ended");
         } else {
             assert_eq!(said.code, Some(1), "{engine}: {}\n{}", said.out, said.err);
-            assert!(said.out.contains("no answer within 8 s: killed"), "{}", said.out);
+            said.prints("no answer within 8 s: killed");
         }
         let changes = Kernel::packed()
             .program("var<storage, read> projected", "var<storage, read_write> projected")
@@ -323,7 +309,7 @@ fn a_kernel_cannot_hide_behind_a_drivers_loop_limit() {
             // Lists that are long enough: nothing tells it from a right kernel, and nothing is judged.
             let said = kernel.on("list-of-513", &["--engine", engine, "--json", "run.json"]);
             assert_eq!(said.code, Some(2), "{name}: {}\n{}", said.out, said.err);
-            assert!(said.out.contains("the driver's loop limit (65535 steps"), "{}", said.out);
+            said.prints("the driver's loop limit (65535 steps");
             let run = fs::read_to_string(kernel.folder().join("run.json")).expect("written");
             assert!(run.contains("\"pass\": false"), "{run}");
         }
@@ -421,8 +407,8 @@ fn what_does_not_fit_is_an_error_with_its_place() {
     let kernel = Kernel::packed();
     let [program, _] = kernel.write();
     fs::write(program, [0xff, 0xfe, 0]).expect("written");
-    let said = say(kernel.folder(), &["wgsl", "k.wgsl", "--manifest", "k.toml"]);
-    assert!(said.code == Some(2) && said.err.contains("not WGSL: not a text"), "{said:?}");
+    let said = say(kernel.folder(), &["wgsl", "k.wgsl", "--manifest", "k.toml"]).exits(2);
+    said.complains("not WGSL: not a text");
 }
 
 /// What needs a case: rows that do not lie as the program declares them.
@@ -467,10 +453,9 @@ fn rows_that_lie_otherwise_are_errors_on_the_first_case() {
         assert_eq!(said.code, Some(2), "{wrong}: {}\n{}", said.out, said.err);
         assert!(said.err.contains(expected), "{wrong}: {}", said.err);
     }
-    let cuda = Kernel::packed().on("tile-corner", &["--engine", "emulator"]);
-    assert!(cuda.code == Some(2) && cuda.err.contains("it runs no WGSL"), "{cuda:?}");
-    let no_case = Kernel::packed().judged(&[]);
-    assert!(no_case.code == Some(2) && no_case.err.contains("no case: name one"), "{no_case:?}");
+    let cuda = Kernel::packed().on("tile-corner", &["--engine", "emulator"]).exits(2);
+    cuda.complains("it runs no WGSL");
+    Kernel::packed().judged(&[]).exits(2).complains("no case: name one");
 }
 
 fn refused(kernel: &Kernel, what: &str, expected: &str) {

@@ -40,13 +40,11 @@ fn fuzz_draws_from_any_workload_and_its_parts_can_be_joined() {
         let name = workload.name();
         let args =
             ["fuzz", "-v", "--workload", name, "--engine", "emulator", "--cases", "130", "--out"];
-        let whole = say(folder.path(), &[&args[..], &["whole"]].concat());
-        assert_eq!(whole.code, Some(0), "{whole:?}");
+        let whole = say(folder.path(), &[&args[..], &["whole"]].concat()).exits(0);
         is_of(workload.as_ref(), None, &whole);
         for shard in ["1/2", "2/2"] {
             let part = shard.replace('/', "-");
-            let part = say(folder.path(), &[&args[..], &[&part, "--shard", shard]].concat());
-            assert_eq!(part.code, Some(0), "{part:?}");
+            say(folder.path(), &[&args[..], &[&part, "--shard", shard]].concat()).exits(0);
         }
         let joined = say(folder.path(), &["merge", "-v", "1-2", "2-2", "-o", "joined"]);
         assert_eq!((joined.code, &joined.out), (whole.code, &whole.out), "{}", joined.err);
@@ -86,8 +84,7 @@ fn check_judges_random_cases_of_any_workload() {
         let name = workload.name();
         let words =
             ["self-check", "-v", "--workload", name, "--engine", "emulator", "--cases", "6"];
-        let said = say(folder.path(), &[&words[..], &["--reduction", "atomic"]].concat());
-        assert_eq!(said.code, Some(0), "{said:?}");
+        let said = say(folder.path(), &[&words[..], &["--reduction", "atomic"]].concat()).exits(0);
         is_of(workload.as_ref(), Some(Reduction::Atomic), &said);
     }
 }
@@ -104,8 +101,8 @@ fn check_and_replay_know_whose_case_a_file_holds() {
         let own: Vec<_> = jobs.iter().map(|job| job.stage.name).collect();
         assert!(!own.is_empty(), "{name} has stages", name = workload.name());
         for command in [&["self-check", "-v", "--case"][..], &["replay", "-v"]] {
-            let said = say(folder.path(), &[command, &[&file, "--engine", "emulator"]].concat());
-            assert_eq!(said.code, Some(0), "{said:?}");
+            let said =
+                say(folder.path(), &[command, &[&file, "--engine", "emulator"]].concat()).exits(0);
             for (name, there) in stages_of(&said) {
                 assert_eq!(there, own.contains(&name), "{name}: {said:?}");
             }
@@ -162,7 +159,7 @@ fn the_oracle_writes_sums_and_their_bounds() {
     let bounds = numbers("bound_sums");
     assert_eq!(bounds[..2], [0.0, 0.0], "nothing is added");
     assert!(bounds[2] > 0.0 && bounds[2] < 1e-4, "26 additions: {bounds:?}");
-    let said = say(folder.path(), &["oracle", case, "-o", "other.safetensors", "--stages"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("is one of sums by key: leave it out"), "{said:?}");
+    let said =
+        say(folder.path(), &["oracle", case, "-o", "other.safetensors", "--stages"]).exits(2);
+    said.complains("is one of sums by key: leave it out");
 }

@@ -38,15 +38,15 @@ fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
         let right = preset(&python, kernel, "");
         let said = say(folder.path(), &[&words[..], &[&right]].concat());
         assert_eq!(said.code, Some(0), "{name}: {said:?}");
-        assert!(said.out.contains(&format!("preset {name} (")), "{said:?}");
-        assert!(said.out.contains(" with another value of a constant that is built"), "{said:?}");
+        said.prints(&format!("preset {name} ("));
+        said.prints(" with another value of a constant that is built");
         assert!(counts(&said)[1] >= 65, "{name}: {said:?}");
         let wrong = preset(&python, kernel, bug);
         let said = say(folder.path(), &[&words[..], &[&wrong]].concat());
         assert_eq!(said.code, Some(1), "{name}, {bug}: {said:?}");
         if name == "inria" {
             let note = "v_conics is read from the preset's array dL_dconic2D";
-            assert!(said.out.contains(note), "{said:?}");
+            said.prints(note);
         }
         // The reproducer says which preset it is of.
         let file = reproducer(folder.path(), &said);
@@ -78,11 +78,9 @@ fn a_preset_may_return_the_sums_of_magnitudes() {
         let words = ["check", "--preset", preset_file, "--case", case, "--command", &kernel];
         say(here, &words)
     };
-    let said = on("own.toml", "");
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let said = on("own.toml", "'magnitudes cancel'");
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("of v_means2d_abs "), "{said:?}");
+    on("own.toml", "").exits(0);
+    let said = on("own.toml", "'magnitudes cancel'").exits(1);
+    said.prints("of v_means2d_abs ");
     assert!(said.out.contains("; all of v_means2d, v_conics, v_opacities and v_colors is right"));
     let said = on("ours.toml", "'magnitudes cancel'");
     assert_eq!(said.code, Some(0), "not compared: {said:?}");
@@ -114,17 +112,13 @@ fn presets_that_cannot_be_followed_are_refused_and_cases_are_written_in_their_la
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words:?}: {said:?}");
         assert!(said.err.contains(expected), "{words:?}: {said:?}");
     }
-    let said = say(folder.path(), &["check", "--preset", "brush"]);
-    assert!(said.code == Some(2) && said.err.contains("which --command starts"), "{said:?}");
+    let said = say(folder.path(), &["check", "--preset", "brush"]).exits(2);
+    said.complains("which --command starts");
     for (level, array) in [("raster", "conic_opacity"), ("full", "projmatrix")] {
         let words =
             ["cases", "--out", level, "--count", "12", "--preset", "inria", "--level", level];
-        let said = say(folder.path(), &words);
-        assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(
-            said.out.contains(&format!("inputs of level {level} in {level}/inputs")),
-            "{said:?}"
-        );
+        let said = say(folder.path(), &words).exits(0);
+        said.prints(&format!("inputs of level {level} in {level}/inputs"));
         assert!(
             said.out.starts_with("12 cases in ") && !said.out.contains("NOT EXERCISED"),
             "{said:?}"

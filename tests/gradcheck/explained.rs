@@ -24,12 +24,11 @@ fn a_departure_on_purpose_is_proposed_and_then_taken() {
     assert_eq!(said.code, Some(1), "the derivative of a clamp is zero: {said:?}");
     let line = "or on purpose: it agrees if copy.cu:7 lets the derivative pass: [conventions] \
                 straight_through = [\"copy.cu:7\"]\n";
-    assert!(said.out.contains(line), "{said:?}");
+    said.prints(line);
     let text = fs::read_to_string(&manifest).expect("there");
     let with = |table: &str| fs::write(&manifest, format!("{text}{table}\n")).expect("written");
     with("[conventions]\nstraight_through = [\"copy.cu:7\"]");
-    let said = run();
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = run().exits(0);
     assert!(said.out.contains("straight_through at copy.cu:7"), "said aloud: {said:?}");
     with("[conventions]\nstraight_through = [\"copy.cu:8\"]");
     let said = run();
@@ -59,13 +58,10 @@ fn a_counter_that_is_not_reset_shows_in_a_second_run() {
         change(&ptx, &ptx, &[[entry, &counter]]);
         say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"])
     };
-    let right = ran("atom.global.exch.b32 %r2, [%c1], 0;");
-    assert_eq!(right.code, Some(0), "{right:?}");
-    let wrong = ran("");
-    assert_eq!(wrong.code, Some(1), "{wrong:?}");
-    assert!(wrong.out.contains("in a second run alone"), "{wrong:?}");
-    let again = say(folder.path(), &again(&wrong.out));
-    assert_eq!(again.code, Some(1), "{again:?}");
+    ran("atom.global.exch.b32 %r2, [%c1], 0;").exits(0);
+    let wrong = ran("").exits(1);
+    wrong.prints("in a second run alone");
+    say(folder.path(), &again(&wrong.out)).exits(1);
 }
 
 /// A number that is quantized forward, whose gradient the backward kernel lets pass (a straight-through estimator):
@@ -199,7 +195,7 @@ fn a_square_that_is_left_out_is_no_wrong_sign() {
     let [manifest, _] = copies_of_cuda(folder.path(), square);
     let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]);
     let words = "\n  looks like: v_x lacks what the first two operands contribute at copy.cu:7 ";
-    assert!(said.out.contains(words), "{said:?}");
+    said.prints(words);
 }
 
 /// A convention is proposed only if every case that failed agrees with it: `y = x^2 + x` without the square, and with
@@ -218,8 +214,7 @@ fn a_convention_must_hold_for_every_case_that_failed() {
     let thrice = text.replace("mov.f32 %f2, %f1;\nst", "fma.rn.f32 %f2, %f1, 0f40000000, %f1;\nst");
     assert_ne!(thrice, text, "changed");
     fs::write(folder.path().join("copy.ptx"), thrice).expect("written");
-    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "5"]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "5"]).exits(1);
     assert!(!said.out.contains("or on purpose"), "at 1 alone: {said:?}");
 }
 
@@ -233,8 +228,8 @@ fn a_case_stays_within_its_draw() {
         let own = folder.path().join("own.toml");
         fs::write(&own, text.replace("[inputs.x]\n", &format!("[inputs.x]\ndraw = {draw}\n")))
             .expect("written");
-        let said = say(folder.path(), &["gradcheck", "--manifest", "own.toml", "--cases", "3"]);
-        assert_eq!(said.code, Some(1), "{said:?}");
+        let said =
+            say(folder.path(), &["gradcheck", "--manifest", "own.toml", "--cases", "3"]).exits(1);
         said.out
     };
     let one = ", the derivative is 2e0";
@@ -271,13 +266,12 @@ fn a_given_gradient_that_is_not_read_is_named() {
         fs::write(here.join("pair.wgsl"), source.replace(from, to)).expect("written");
         say(here, &["gradcheck", "--manifest", "pair.toml", "--cases", "2"])
     };
-    let right = judged("", "");
-    assert_eq!(right.code, Some(0), "{right:?}");
+    judged("", "").exits(0);
     for (to, words) in [
         ("0.0 * v_z[i]", "v_x lacks what v_z contributes"),
         ("-v_z[i]", "v_x has with the wrong sign what v_z contributes"),
     ] {
         let wrong = judged("+ v_z[i]", &format!("+ {to}"));
-        assert!(wrong.out.contains(words), "{wrong:?}");
+        wrong.prints(words);
     }
 }

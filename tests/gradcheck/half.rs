@@ -20,19 +20,17 @@ fn arrays_in_half_precision_agree_and_a_wrong_factor_is_found() {
     let wrong = right.replacen("[%rd7],%r7;", "[%rd7],%r9;", 1);
     assert_ne!(right, wrong, "the kernel was changed");
     fs::write(folder.path().join("wrong.ptx"), wrong).expect("written");
-    let said = say(folder.path(), &["gradcheck", "wrong.ptx", "--manifest", &manifest]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("\nDISAGREE v_table: 2 of 16 (case 0, N = 1"), "{said:?}");
-    assert!(said.out.contains("v_table[3, 0] is 1e0 in real arithmetic (1e0 in f16)"), "{said:?}");
+    let said = say(folder.path(), &["gradcheck", "wrong.ptx", "--manifest", &manifest]).exits(1);
+    said.prints("\nDISAGREE v_table: 2 of 16 (case 0, N = 1");
+    said.prints("v_table[3, 0] is 1e0 in real arithmetic (1e0 in f16)");
     let again = ["replay", "splatcheck-out/gradcheck-half-0-0.safetensors"];
     assert_eq!(say(folder.path(), &again).code, Some(1), "its reproducer");
     let text = fs::read_to_string(&manifest).expect("there");
     let whole = text.replace("dtype = \"f32\" }", "dtype = \"i32\" }");
     fs::write(folder.path().join("half.ptx"), &right).expect("written");
     fs::write(folder.path().join("whole.toml"), whole).expect("written");
-    let said = say(folder.path(), &["gradcheck", "--manifest", "whole.toml"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("[gradients], x is a gradient of whole numbers"), "{said:?}");
+    let said = say(folder.path(), &["gradcheck", "--manifest", "whole.toml"]).exits(2);
+    said.complains("[gradients], x is a gradient of whole numbers");
 }
 
 /// The sums of `half.ptx` by atomics on one number of 16 bits after the other.
@@ -68,5 +66,5 @@ fn sums_of_single_numbers_in_half_precision_are_followed() {
     fs::write(folder.path().join("wrong.ptx"), wrong).expect("written");
     let said = say(folder.path(), &["gradcheck", "wrong.ptx", "--manifest", &manifest]);
     assert_eq!(said.code, Some(1), "the halves are the wrong way round: {said:?}");
-    assert!(said.out.contains("\nDISAGREE v_table: "), "{said:?}");
+    said.prints("\nDISAGREE v_table: ");
 }

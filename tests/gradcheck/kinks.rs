@@ -92,11 +92,9 @@ fn a_number_that_stands_for_a_gap_has_no_known_derivative() {
         std::fs::write(here.join("pair.wgsl"), source.replace("SIGN", sign)).expect("written");
         say(here, &["gradcheck", "--manifest", "pair.toml", "--cases", "3"])
     };
-    let right = judged("");
-    assert_eq!(right.code, Some(0), "{right:?}");
+    let right = judged("").exits(0);
     assert!(right.out.contains("equal numbers are compared"), "not all is judged: {right:?}");
-    let wrong = judged("1.01 *");
-    assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    judged("1.01 *").exits(1);
 }
 
 /// The same kink by the bits of the number, and by a comparison that is combined with another predicate.
@@ -139,8 +137,6 @@ fn a_tie_of_the_second_run_is_reversed_with_its_variables() {
         change(&ptx, &ptx, &[[".address_size 64\n", variable], ["mov.f32 %f2, %f1;", counts]]);
         say(folder.path(), &["gradcheck", "--manifest", "copy.toml", "--cases", "3"])
     };
-    let right = of(3.0);
-    assert_eq!(right.code, Some(2), "{right:?}");
-    let wrong = of(3.001);
-    assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    of(3.0).exits(2);
+    of(3.001).exits(1);
 }

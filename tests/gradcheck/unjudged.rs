@@ -28,15 +28,12 @@ fn asked(folder: &Path, command: &str) -> Said {
 fn a_derivative_that_is_lost_or_zero_is_not_judged() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = |forward: &str| judged(folder.path(), forward);
-    let right = run("mov.f32 %f2, %f1;");
-    assert_eq!(right.code, Some(0), "{right:?}");
-    let twice = run("add.f32 %f2, %f1, %f1;");
-    assert_eq!(twice.code, Some(1), "{twice:?}");
-    let bits = run("mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\nmov.b32 %f2, %r2;");
-    assert_eq!(bits.code, Some(2), "{bits:?}");
-    assert!(bits.out.contains("NOT EXERCISED: v_x: 3 elements"), "{bits:?}");
+    run("mov.f32 %f2, %f1;").exits(0);
+    run("add.f32 %f2, %f1, %f1;").exits(1);
+    let bits = run("mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\nmov.b32 %f2, %r2;").exits(2);
+    bits.prints("NOT EXERCISED: v_x: 3 elements");
     assert!(bits.out.starts_with("not judged: 3 runs, 0 derivatives"), "{bits:?}");
-    assert!(bits.out.contains("LOST in 3 runs: no exact number in 1 element of y"), "{bits:?}");
+    bits.prints("LOST in 3 runs: no exact number in 1 element of y");
     // Where a float goes on from there, the line is known.
     let bits =
         run("mov.b32 %r1, %f1;\nadd.s32 %r2, %r1, 3;\nmov.b32 %f2, %r2;\nadd.f32 %f2, %f2, %f1;");
@@ -44,7 +41,7 @@ fn a_derivative_that_is_lost_or_zero_is_not_judged() {
         "LOST in 3 runs: a float's bits are changed by integers in a way that no rule follows at ";
     let line = bits.out.lines().find(|line| line.starts_with(why)).expect("the reason");
     assert!(line.contains("PTX line "), "where: {line}, {bits:?}");
-    assert!(bits.err.contains("not judged: v_x"), "{bits:?}");
+    bits.complains("not judged: v_x");
 }
 
 /// Where most of an array is lost, a fault among it would be missed: that is not green.
@@ -63,11 +60,11 @@ fn an_array_of_which_less_than_half_is_judged_is_not_judged() {
     };
     let some = lost_above("0f3F000000");
     assert_eq!(some.code, Some(0), "above 0.5: {some:?}");
-    assert!(some.out.contains("NOT EXERCISED: v_x: "), "{some:?}");
+    some.prints("NOT EXERCISED: v_x: ");
     let most = lost_above("0fBF000000");
     assert_eq!(most.code, Some(2), "above -0.5: {most:?}");
     assert!(most.out.starts_with("not judged: 20 runs, "), "{most:?}");
-    assert!(most.err.contains("v_x: of all cases fewer than half of the derivatives"), "{most:?}");
+    most.complains("v_x: of all cases fewer than half of the derivatives");
 }
 
 /// A mask is a large negative number or -infinity, of which an exponential makes 0 whatever its roundings.
@@ -103,8 +100,8 @@ fn a_derivative_that_rounding_decides_is_not_judged() {
          setp.eq.f32 %p1, %f3, %f1;\n@%p1 add.f32 %f2, %f1, %f1;\n@!%p1 add.f32 %f2, %f1, %f1;",
     );
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.out.contains("3 of 3 comparisons of floats are open: rounding may"), "{said:?}");
-    assert!(said.out.contains("NOT EXERCISED: v_x: 3 elements: an open comparison"), "{said:?}");
+    said.prints("3 of 3 comparisons of floats are open: rounding may");
+    said.prints("NOT EXERCISED: v_x: 3 elements: an open comparison");
 }
 
 /// The manifest names an array that the kernels never use: it says nothing of the one that they do use.
@@ -169,8 +166,7 @@ fn whole_numbers_are_counted_apart() {
     let whole = forward.replace("[outputs.y]\n", "[outputs.y]\ndtype = \"i32\"\n");
     assert_ne!(whole, forward, "it has an output");
     fs::write(&manifest, whole).expect("written");
-    let said = asked(folder.path(), "compare");
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = asked(folder.path(), "compare").exits(0);
     let first = "agree: 3 runs, 3 elements compared, 0 of them zero on both sides, 3 whole numbers by value, the \
                  others by their mathematics\n";
     assert!(said.out.starts_with(first), "{said:?}");

@@ -24,11 +24,10 @@ fn a_pair_in_wgsl_is_judged_as_one_in_cuda() {
         let words = ["gradcheck", &broken, "--manifest", &manifest, "--sarif", "run.sarif"];
         say(folder.path(), &words)
     };
-    let said = judged("(falloff + w[i]) * v", "falloff * v");
-    assert_eq!(said.code, Some(1), "{said:?}");
+    let said = judged("(falloff + w[i]) * v", "falloff * v").exits(1);
     let line = 1 + source.lines().position(|line| line.contains("value += ")).expect("the part");
-    assert!(said.out.contains(&format!(" contributes at broken.wgsl:{line}:")), "{said:?}");
-    assert!(said.out.contains("\n  looks like: v_w lacks what "), "{said:?}");
+    said.prints(&format!(" contributes at broken.wgsl:{line}:"));
+    said.prints("\n  looks like: v_w lacks what ");
     let text = fs::read_to_string(folder.path().join("run.sarif")).expect("written");
     let log: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
@@ -37,14 +36,14 @@ fn a_pair_in_wgsl_is_judged_as_one_in_cuda() {
     assert_eq!(place["region"]["startLine"], line, "not the column: {place}");
     let said = judged("v_x[i] = ", "v_x[i + 1u] = ");
     assert!(said.out.contains("\nDISAGREE no result "), "it is out of bounds: {said:?}");
-    assert!(said.out.contains("broken.wgsl:"), "{said:?}");
+    said.prints("broken.wgsl:");
     let broken = broken.display().to_string();
     let source =
         source.replace("v_x[i] = ", "let three = vec3f(0.0, 0.0, 0.0)[i];\n    v_x[i] = three + ");
     fs::write(&broken, source).expect("written");
     let words = ["gradcheck", &broken, "--manifest", &manifest, "--cases", "1", "--seed", "3"];
     let said = say(folder.path(), &words);
-    assert!(said.out.contains(" is beyond an array of 3 elements"), "{said:?}");
+    said.prints(" is beyond an array of 3 elements");
     let said = say(folder.path(), &[&words[..], &["--observe", "bounds=off"]].concat());
     assert_eq!(said.code, Some(0), "it is the last one's zero: {said:?}");
     let verdict = said.out.lines().next().expect("a verdict");
@@ -64,7 +63,7 @@ fn a_pair_in_wgsl_is_judged_as_one_in_cuda() {
         fs::write(&own, text.replace(from, to)).expect("written");
         let said = say(folder.path(), &["gradcheck", &ptx, "--manifest", &own]);
         assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{says}: {said:?}");
-        assert!(said.err.contains(says), "{says}: {said:?}");
+        said.complains(says);
     }
     let said = judged("exp(-0.5 * x[i] * x[i])", "f32(exp(f64(x[i])))");
     assert_eq!((said.code, said.err.lines().count()), (Some(2), 1), "{said:?}");
@@ -100,25 +99,17 @@ fn powers_of_two_and_overridable_constants_are_followed() {
         fs::write(here.join("pair.toml"), manifest.replace(from, to)).expect("written");
         say(here, &["gradcheck", "--manifest", "pair.toml", "--cases", "3"])
     };
-    let right = judged("BIAS", "", "");
-    assert_eq!(right.code, Some(0), "{right:?}");
+    let right = judged("BIAS", "", "").exits(0);
     assert!(right.out.starts_with("agree: 3 runs, "), "all of it is judged: {right:?}");
     let wrong = judged("BIAS + 1", "", "");
-    assert!(wrong.out.contains("v_x is 2.000000 times the derivative"), "{wrong:?}");
+    wrong.prints("v_x is 2.000000 times the derivative");
     // The constant has its value: where the backward kernel has another, it is wrong.
     assert_eq!(judged("3", "", "").code, Some(0), "BIAS is 3");
     assert_eq!(judged("3", "BIAS = 3", "BIAS = 2").code, Some(1), "BIAS is 2");
-    let unknown = judged("BIAS", "BIAS = 3", "BIAS = 3\nTILE = 16");
-    assert_eq!(unknown.code, Some(2), "{unknown:?}");
-    assert!(
-        unknown.err.contains("no program has the overridable constant 'TILE'; it has BIAS"),
-        "{unknown:?}"
-    );
-    let unset = judged("BIAS", "BIAS = 3", "");
-    assert_eq!(unset.code, Some(2), "{unset:?}");
-    assert!(unset.err.contains("BIAS"), "{unset:?}");
+    let unknown = judged("BIAS", "BIAS = 3", "BIAS = 3\nTILE = 16").exits(2);
+    unknown.complains("no program has the overridable constant 'TILE'; it has BIAS");
+    judged("BIAS", "BIAS = 3", "").exits(2).complains("BIAS");
     // What a launch lacks is said at its own line.
-    let missing = judged("BIAS", "block = [32]", "");
-    assert_eq!(missing.code, Some(2), "{missing:?}");
+    let missing = judged("BIAS", "block = [32]", "").exits(2);
     assert!(missing.err.contains("block") && !missing.err.contains("variant"), "{missing:?}");
 }

@@ -67,14 +67,12 @@ fn gradients_by_logits_are_judged_as_that() {
         let [program, manifest] = by_logits(folder.path(), to_logits);
         say(folder.path(), &[&["ptx", &program, "--manifest", &manifest][..], more].concat())
     };
-    let said = judge(TO_LOGITS, &["--cases", "20", "--jobs", "2"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    judge(TO_LOGITS, &["--cases", "20", "--jobs", "2"]).exits(0);
     // Without the factor of 1 - o they are no gradients by logits, and not those by opacities.
     let without = TO_LOGITS.replace("mul.rn.f32 %f5, %f1, %f4;", "mov.f32 %f5, %f1;");
     let scene = case("tile-corner");
-    let said = judge(&without, &scene.each_ref().map(String::as_str));
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("v_opacities"), "{said:?}");
+    let said = judge(&without, &scene.each_ref().map(String::as_str)).exits(1);
+    said.prints("v_opacities");
     let file = reproducer(folder.path(), &said);
     let file = file.to_str().expect("a plain name");
     let again = say(folder.path(), &["replay", file]);
@@ -94,8 +92,8 @@ fn of_both_gradients_of_opacities_one_is_judged() {
     let both =
         both.replace("[buffer.v_opacities]\nzeros = { dtype = \"f32\", shape = [\"N\"] }\n", "");
     fs::write(&manifest, both).expect("written");
-    let said = say(folder.path(), &["ptx", &program, "--manifest", &manifest, "--cases", "1"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("v_logits beside v_opacities"), "{said:?}");
-    assert!(said.err.contains("give the other a buffer of its own"), "{said:?}");
+    let said =
+        say(folder.path(), &["ptx", &program, "--manifest", &manifest, "--cases", "1"]).exits(2);
+    said.complains("v_logits beside v_opacities");
+    said.complains("give the other a buffer of its own");
 }

@@ -32,8 +32,7 @@ fn what_cannot_be_followed_is_refused_with_the_reason() {
     );
     let float = gsplat.replace("{ u32 = \"tile_size\" }", "{ f32 = \"tile_size\" }");
     refused(&float, &on_case, &["is a whole number in the program, and a float here"]);
-    let said = say(here, &["ptx", &file]);
-    assert_eq!(said.code, Some(2), "{said:?}");
+    let said = say(here, &["ptx", &file]).exits(2);
     assert!(said.err.contains("--manifest FILE.toml") && said.err.contains("--kernel"), "{said:?}");
     let other = gsplat.replace("rasterize_to_pixels_bwd", "rasterize_to_pixels_fwd");
     refused(&other, &on_case, &["'rasterize_to_pixels_fwd'", "void own::rasterize_to_pixels_bwd<"]);
@@ -57,10 +56,10 @@ fn what_cannot_be_followed_is_refused_with_the_reason() {
     );
     assert_ne!(huge, gsplat, "the masks are another array");
     refused(&huge, &on_case, &["does not fit in an unsigned 32-bit number"]);
-    let said = say(here, &["ptx", &file, "--manifest", "nowhere.toml", on_case[0], on_case[1]]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("--manifest nowhere.toml: cannot open"), "{said:?}");
+    let said =
+        say(here, &["ptx", &file, "--manifest", "nowhere.toml", on_case[0], on_case[1]]).exits(2);
+    said.complains("--manifest nowhere.toml: cannot open");
     fs::write(here.join("m.toml"), b"\xff\xfe").expect("written");
     let said = say(here, &["ptx", &file, "--manifest", "m.toml", on_case[0], on_case[1]]);
-    assert!(said.err.contains("m.toml: not a manifest: not a text"), "{said:?}");
+    said.complains("m.toml: not a manifest: not a text");
 }

@@ -185,6 +185,44 @@ pub struct Said {
     pub err: String,
 }
 
+/// Assertions, each of which fails with all that the command said.
+impl Said {
+    /// It ended with this code.
+    ///
+    /// # Panics
+    /// With another code, or by a signal.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "the exit code of\n{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// Its standard output has these words.
+    ///
+    /// # Panics
+    /// Where it has not.
+    #[track_caller]
+    pub fn prints(&self, words: &str) -> &Self {
+        assert!(
+            self.out.contains(words),
+            "it does not print '{words}':\n{}\n{}",
+            self.out,
+            self.err
+        );
+        self
+    }
+
+    /// Its standard error has these words.
+    ///
+    /// # Panics
+    /// Where it has not.
+    #[track_caller]
+    pub fn complains(&self, words: &str) -> &Self {
+        assert!(self.err.contains(words), "it does not say '{words}':\n{}\n{}", self.out, self.err);
+        self
+    }
+}
+
 /// The arguments of the line of a report that runs its first finding again.
 ///
 /// # Panics

@@ -8,8 +8,7 @@ use std::fs;
 #[test]
 fn the_emulator_agrees_at_every_width_and_sees_what_drivers_hide() {
     let on_emulator = ["--engine", "wgsl-emulator"];
-    let said = Kernel::packed().on("two-cameras", &on_emulator);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    let said = Kernel::packed().on("two-cameras", &on_emulator).exits(0);
     for lanes in [4, 8, 16, 32, 64, 128] {
         let row = format!("\nwgsl-emulator-{lanes} ");
         assert!(said.out.contains(&row), "{lanes} lanes: {}", said.out);
@@ -85,13 +84,12 @@ fn what_ends_a_run_is_an_option() {
     assert!(said.out.contains("v_conics") && !said.out.contains("data race in"), "{}", said.out);
     let json = fs::read_to_string(half.folder().join("run.json")).expect("written");
     assert!(json.contains("not looked for: data races"), "{json}");
-    let again = say(half.folder(), &again(&said.out));
-    assert_eq!(again.code, Some(1), "{}\n{}", again.out, again.err);
-    assert!(again.out.contains("; not looked for: data races\n"), "{}", again.out);
+    let again = say(half.folder(), &again(&said.out)).exits(1);
+    again.prints("; not looked for: data races\n");
     assert!(!again.out.contains("data race in"), "it judges the values: {}", again.out);
     let said = judged(Kernel::packed(), &["--observe", "bars=off"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
-    assert!(said.err.contains("expected races=off, inputs=off, bounds=off"), "{}", said.err);
+    said.complains("expected races=off, inputs=off, bounds=off");
 }
 
 /// What another entry point needs is asked of nobody who does not name it.
@@ -101,13 +99,12 @@ fn only_what_the_entry_point_reaches_is_demanded() {
     kernel.program += "override SIDE: u32;\n@group(2) @binding(0) var picture: texture_2d<f32>;\n\
         fn texel(at: u32) -> u32 { return u32(textureLoad(picture, vec2u(at, SIDE), 0).x); }\n\
         @compute @workgroup_size(SIDE) fn other() { add(texel(1u), 1.0); }\n";
-    let said = kernel.on("two-cameras", &["--engine", "wgsl-emulator-8"]);
-    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    kernel.on("two-cameras", &["--engine", "wgsl-emulator-8"]).exits(0);
     let kernel = kernel.manifest("kernel = \"rasterize_backward\"", "kernel = \"other\"");
     let said = kernel.on("two-cameras", &["--engine", "wgsl-emulator-8"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
     let words = "entry point 'other' uses 'picture', which is a texture or a sampler";
-    assert!(said.err.contains(words), "{}", said.err);
+    said.complains(words);
 }
 
 /// The emulator runs in other orders for `--expect deterministic`, as it does for CUDA, and with `--schedule`, which
@@ -122,14 +119,12 @@ fn other_orders_show_what_one_order_hides() {
         say(here, &[&["wgsl", program, "--manifest", &manifest], more].concat())
     };
     let on = ["--engine", "wgsl-emulator-32"];
-    let said = of(&program, &[&on[..], &["--case", &case, "--expect", "deterministic"]].concat());
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("under lockstep and "), "{said:?}");
-    let again = say(here, &again(&said.out));
-    assert_eq!(again.code, Some(1), "{again:?}");
-    let said = of(&program, &["--cases", "4", "--schedule", "random", "--schedules", "2"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("\nwgsl-emulator-4 random:1 "), "{said:?}");
+    let said =
+        of(&program, &[&on[..], &["--case", &case, "--expect", "deterministic"]].concat()).exits(1);
+    said.prints("under lockstep and ");
+    say(here, &again(&said.out)).exits(1);
+    let said = of(&program, &["--cases", "4", "--schedule", "random", "--schedules", "2"]).exits(0);
+    said.prints("\nwgsl-emulator-4 random:1 ");
     // Adding without an exchange loses what others add meanwhile.
     let text = fs::read_to_string(&program).expect("a text");
     let lost = here.join("lost.wgsl");
