@@ -1,5 +1,6 @@
 //! The command as its own child, and every engine of this machine through it.
 
+use super::workload::SPLATCHECK;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -10,8 +11,6 @@ use splatcheck_gpu::{
     SplatEngine, StopRule,
 };
 use splatcheck_judge::engines::{Discovery, EngineProcess, Limits, Program, discover};
-
-const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
 
 fn splatcheck(words: &[&str]) -> Output {
     Command::new(SPLATCHECK).args(words).output().expect("splatcheck starts")

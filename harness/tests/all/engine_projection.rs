@@ -1,13 +1,12 @@
 //! Every engine of this machine, the PTX emulator included, on the projection stages: several
 //! cameras, more than one workgroup, every reduction at every threshold.
 
+use super::workload::{agreed, on_every_engine};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Setting, Stage};
 use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, as_it_is, run};
-use splatcheck_judge::engines::{EngineProcess, Found, Limits, Program, discover};
-use splatcheck_judge::report::verdicts;
-use splatcheck_judge::verdict::Verdict;
+use splatcheck_judge::engines::{EngineProcess, Found};
 use splatcheck_judge::workload::AnyCase;
 use splatcheck_reference::splat::Colors;
 use splatcheck_reference::splat::convention::Convention;
@@ -15,7 +14,6 @@ use splatcheck_reference::splat::synthetic::frustum;
 use splatcheck_workloads::splat::case::Case;
 use std::sync::Arc;
 
-const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
 const STAGES: [Stage; 2] = [PROJECT, PROJECT_BACKWARD];
 
 /// 300 Gaussians (a full workgroup and a part of one) that three cameras see: along the axis,
@@ -51,14 +49,15 @@ fn case(name: &str, convention: Convention, channels: Option<usize>) -> Case {
     }
 }
 
-fn judge(found: &Found, cases: Vec<Case>, settings: Vec<Setting>) -> EngineReport {
-    let program = Program::splatcheck(SPLATCHECK);
-    let engine =
-        EngineProcess::start(found.spec.clone(), program, Limits::default()).expect("it was found");
+fn judge(
+    (found, engine): (&Found, Box<EngineProcess>),
+    cases: Vec<Case>,
+    settings: Vec<Setting>,
+) -> EngineReport {
     let contender = Contender {
         id: found.spec.id().to_owned(),
         emulation: found.emulation(),
-        engine: Box::new(engine),
+        engine,
         stages: STAGES.to_vec(),
         settings,
     };
@@ -70,7 +69,7 @@ fn judge(found: &Found, cases: Vec<Case>, settings: Vec<Setting>) -> EngineRepor
 
 #[test]
 fn every_engine_agrees_on_the_projection_at_every_threshold() {
-    for found in discover(&Program::splatcheck(SPLATCHECK)).found {
+    on_every_engine(|found, engine| {
         let lanes = found.info.lane_width;
         // WGSL's kernels are met at every threshold on the drivers; on the emulator, where a kernel takes
         // several times as long, at those that matter.
@@ -81,13 +80,11 @@ fn every_engine_agrees_on_the_projection_at_every_threshold() {
             case("harmonics-inria", Convention::inria(), None),
             case("five-channels-gsplat", Convention { antialiased: true, ..gsplat }, Some(5)),
         ];
-        let report = judge(&found, cases, settings.clone());
-        let text = verdicts(std::slice::from_ref(&report));
-        println!("{text}");
-        let findings: Vec<_> = report.findings.iter().map(|f| format!("{:?}", f.fault)).collect();
-        assert_eq!(report.verdict(), Verdict::Agree, "{text}{findings:#?}");
+        let report = judge((found, engine), cases, settings.clone());
+        agreed(&report);
         let of_backward = PROJECT_BACKWARD.settings(&settings).len() as u64;
         let runs: u64 = report.rows.values().flat_map(|row| row.runs.values()).sum();
         assert_eq!(runs, 2 * (1 + of_backward), "{}: a run is missing", found.spec.id());
-    }
+        report
+    });
 }

@@ -4,6 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
+use super::workload::SPLATCHECK;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,8 +14,6 @@ use splatcheck_gpu::{Data, Engine, Reduction, Setting, Tensors, Work};
 use splatcheck_judge::engines::{CUDA, ENGINE};
 use splatcheck_judge::engines::{EngineProcess, EngineSpec, Identity, Limits, Program};
 use tempfile::TempDir;
-
-const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
 
 /// A folder with the library; `None`, loudly, where there is no C compiler.
 fn driver(test: &str) -> Option<TempDir> {

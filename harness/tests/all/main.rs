@@ -6,3 +6,4 @@ mod fake_cuda;
 mod grid;
 mod scatter;
 mod witness;
+mod workload;
