@@ -5,50 +5,68 @@ use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// A hazard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Hazard {
+/// The enum, the list of its values and their names from one text.
+macro_rules! hazards {
+    ($($(#[$doc:meta])* $value:ident = $name:literal,)+) => {
+        /// A hazard.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Hazard { $($(#[$doc])* $value),+ }
+
+        impl Hazard {
+            /// All of them.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            /// Its name in files and tables.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$value => $name),+ }
+            }
+        }
+    };
+}
+
+hazards! {
     /// The lanes that happen to be active taken for those of the algorithm's set.
-    ActiveMaskAsSet,
+    ActiveMaskAsSet = "active-mask-as-set",
     /// The count for the threshold taken at one point and the group at another.
-    CountApartFromGroup,
+    CountApartFromGroup = "count-apart-from-group",
     /// Lane 0, or the leader, does not contribute itself.
-    LeaderNotLaneZero,
+    LeaderNotLaneZero = "leader-not-lane-zero",
     /// A shuffle reads a lane that takes no part in it.
-    ShuffleFromInactiveLane,
+    ShuffleFromInactiveLane = "shuffle-from-inactive-lane",
     /// `value * mask` in place of a selection: an inactive lane's infinity or NaN poisons the sum.
-    MaskByProduct,
+    MaskByProduct = "mask-by-product",
     /// Masks of another width than the warp, a shift of 31 of a signed integer, negative floats as unsigned.
-    MaskWidth,
+    MaskWidth = "mask-width",
     /// A number of channels that is written into the kernel.
-    ChannelCount,
+    ChannelCount = "channel-count",
     /// The balance threshold off by one, 0, or above the warp's size.
-    ThresholdEdge,
+    ThresholdEdge = "threshold-edge",
     /// No reduction at all: one lane's or one camera's value counts, or the last writer's.
-    ReductionMissing,
+    ReductionMissing = "reduction-missing",
     /// Lists and walks that end on a batch's border.
-    BatchBorder,
+    BatchBorder = "batch-border",
     /// Tiles and warps that are partly or wholly outside the image.
-    PartialTile,
+    PartialTile = "partial-tile",
     /// Pixels of a warp that end at different times, or exactly at the stop.
-    EarlyStop,
+    EarlyStop = "early-stop",
     /// Transmittance by division with alpha at the clamp.
-    DivisionNearClamp,
+    DivisionNearClamp = "division-near-clamp",
     /// The gradient of an alpha that is clamped.
-    ClampGradient,
+    ClampGradient = "clamp-gradient",
     /// Sums that overflow, cancel, underflow or hold -0, and atomics that treat them otherwise.
-    ExtremeSums,
+    ExtremeSums = "extreme-sums",
     /// Forward and backward pass round differently, and so decide a cut differently.
-    ForwardBackwardRounding,
+    ForwardBackwardRounding = "forward-backward-rounding",
     /// Barriers in divergent control flow, or missing ones.
-    MissingBarrier,
+    MissingBarrier = "missing-barrier",
     /// Inputs that are not finite.
-    NonFinite,
+    NonFinite = "non-finite",
     /// Outputs that nobody writes.
-    UnwrittenOutput,
+    UnwrittenOutput = "unwritten-output",
     /// The second contended sum: the camera's, or several cameras' into one Gaussian.
-    CameraSums,
+    CameraSums = "camera-sums",
 }
 
 /// How much of another name is shown.
@@ -60,57 +78,6 @@ const SHOWN: usize = 40;
 pub struct NoHazard(String);
 
 impl Hazard {
-    /// All of them.
-    pub const ALL: [Self; 20] = [
-        Self::ActiveMaskAsSet,
-        Self::CountApartFromGroup,
-        Self::LeaderNotLaneZero,
-        Self::ShuffleFromInactiveLane,
-        Self::MaskByProduct,
-        Self::MaskWidth,
-        Self::ChannelCount,
-        Self::ThresholdEdge,
-        Self::ReductionMissing,
-        Self::BatchBorder,
-        Self::PartialTile,
-        Self::EarlyStop,
-        Self::DivisionNearClamp,
-        Self::ClampGradient,
-        Self::ExtremeSums,
-        Self::ForwardBackwardRounding,
-        Self::MissingBarrier,
-        Self::NonFinite,
-        Self::UnwrittenOutput,
-        Self::CameraSums,
-    ];
-
-    /// Its name in files and tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ActiveMaskAsSet => "active-mask-as-set",
-            Self::CountApartFromGroup => "count-apart-from-group",
-            Self::LeaderNotLaneZero => "leader-not-lane-zero",
-            Self::ShuffleFromInactiveLane => "shuffle-from-inactive-lane",
-            Self::MaskByProduct => "mask-by-product",
-            Self::MaskWidth => "mask-width",
-            Self::ChannelCount => "channel-count",
-            Self::ThresholdEdge => "threshold-edge",
-            Self::ReductionMissing => "reduction-missing",
-            Self::BatchBorder => "batch-border",
-            Self::PartialTile => "partial-tile",
-            Self::EarlyStop => "early-stop",
-            Self::DivisionNearClamp => "division-near-clamp",
-            Self::ClampGradient => "clamp-gradient",
-            Self::ExtremeSums => "extreme-sums",
-            Self::ForwardBackwardRounding => "forward-backward-rounding",
-            Self::MissingBarrier => "missing-barrier",
-            Self::NonFinite => "non-finite",
-            Self::UnwrittenOutput => "unwritten-output",
-            Self::CameraSums => "camera-sums",
-        }
-    }
-
     /// Names between commas, as files have them; none in an empty text.
     ///
     /// # Errors

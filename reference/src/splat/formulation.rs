@@ -15,102 +15,101 @@ mod tests;
 use crate::arithmetic::{ExtraRoundings, NoRoundings};
 use std::fmt;
 
-/// How a walk knows what lies behind the Gaussian that it is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Remainder {
-    /// The colour seen through the Gaussian: `behind = alpha c + (1 - alpha) behind`, and alpha's
-    /// gradient is `(c - behind) T v`.
-    Behind,
-    /// The light that arrives from behind it: `buffer += c alpha T`, and alpha's gradient is
-    /// `(c T - buffer / (1 - alpha)) v`.
-    Buffer,
-    /// What is left of the rendered image: `rest -= alpha T c`, and alpha's gradient is
-    /// `(c T - rest / (1 - alpha)) v`.
-    Image,
-    /// The step forward is undone and differentiated: the transmittance's own gradient is carried,
-    /// `v_T = alpha c v + (1 - alpha) v_T`, and alpha's is `T (c v - v_T)`.
-    State,
-}
+/// An enum whose values have names in files, reports and on the command line: values, list and names from one text.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$value_doc])* $value),+ }
 
-/// In which order a walk meets a pixel's Gaussians.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WalkOrder {
-    /// From the last contributor to the front; the transmittance is divided by `1 - alpha`.
-    Back,
-    /// From the front again, with a transmittance of 1; the stop is decided again.
-    Front,
-}
+        impl $name {
+            /// All of them.
+            pub const ALL: [Self; [$($text),+].len()] = [$(Self::$value),+];
 
-/// Where the transmittance behind the last contributor comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FinalT {
-    /// The walk forward stored it.
-    Stored,
-    /// It is 1 minus the rendered opacity, rounded: see [`super::formulated::one_minus_alpha`].
-    OneMinusAlpha,
-    /// The walk begins in front with a transmittance of 1, as automatic differentiation of the blending loop does, and
-    /// what was stored is not read: its bounds hold what the walk forward may come to.
-    Recomputed,
-}
-
-/// How something is divided by `1 - alpha`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Divide {
-    /// `x / (1 - alpha)`.
-    Direct,
-    /// `x ra` with `ra = 1 / (1 - alpha)`.
-    Reciprocal,
-}
-
-/// The least divisor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Floor {
-    /// `1 - alpha` as it is.
-    None,
-    /// `max(1e-6, 1 - alpha)`: another number only where a convention's `alpha_max` is above
-    /// `1 - 1e-6`.
-    Millionth,
-}
-
-/// The format that each pair's terms are rounded to before they are added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum TermFormat {
-    /// None: they are f32, as the expression gives them.
-    #[default]
-    F32,
-    /// IEEE 754 binary16, to nearest: mixed precision as it is practised, where the sums stay f32.
-    F16,
-}
-
-impl TermFormat {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::F32, Self::F16];
-
-    /// The name in files, reports and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
+            /// The name in files, reports and on the command line.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$value => $text),+ }
+            }
         }
+    };
+}
+
+named! {
+    /// How a walk knows what lies behind the Gaussian that it is at.
+    Remainder {
+        /// The colour seen through the Gaussian: `behind = alpha c + (1 - alpha) behind`, and alpha's
+        /// gradient is `(c - behind) T v`.
+        Behind = "behind",
+        /// The light that arrives from behind it: `buffer += c alpha T`, and alpha's gradient is
+        /// `(c T - buffer / (1 - alpha)) v`.
+        Buffer = "buffer",
+        /// What is left of the rendered image: `rest -= alpha T c`, and alpha's gradient is
+        /// `(c T - rest / (1 - alpha)) v`.
+        Image = "image",
+        /// The step forward is undone and differentiated: the transmittance's own gradient is carried,
+        /// `v_T = alpha c v + (1 - alpha) v_T`, and alpha's is `T (c v - v_T)`.
+        State = "state",
+    }
+}
+
+named! {
+    /// In which order a walk meets a pixel's Gaussians.
+    WalkOrder {
+        /// From the last contributor to the front; the transmittance is divided by `1 - alpha`.
+        Back = "back",
+        /// From the front again, with a transmittance of 1; the stop is decided again.
+        Front = "front",
+    }
+}
+
+named! {
+    /// Where the transmittance behind the last contributor comes from.
+    FinalT {
+        /// The walk forward stored it.
+        Stored = "stored",
+        /// It is 1 minus the rendered opacity, rounded: see [`super::formulated::one_minus_alpha`].
+        OneMinusAlpha = "one-minus-alpha",
+        /// The walk begins in front with a transmittance of 1, as automatic differentiation of the blending loop
+        /// does, and what was stored is not read: its bounds hold what the walk forward may come to.
+        Recomputed = "recomputed",
+    }
+}
+
+named! {
+    /// How something is divided by `1 - alpha`.
+    Divide {
+        /// `x / (1 - alpha)`.
+        Direct = "direct",
+        /// `x ra` with `ra = 1 / (1 - alpha)`.
+        Reciprocal = "reciprocal",
+    }
+}
+
+named! {
+    /// The least divisor.
+    Floor {
+        /// `1 - alpha` as it is.
+        None = "none",
+        /// `max(1e-6, 1 - alpha)`: another number only where a convention's `alpha_max` is above
+        /// `1 - 1e-6`.
+        Millionth = "1e-6",
+    }
+}
+
+named! {
+    /// The format that each pair's terms are rounded to before they are added up.
+    #[derive(Default)]
+    TermFormat {
+        /// None: they are f32, as the expression gives them.
+        #[default]
+        F32 = "f32",
+        /// IEEE 754 binary16, to nearest: mixed precision as it is practised, where the sums stay f32.
+        F16 = "f16",
     }
 }
 
 impl Remainder {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Behind, Self::Buffer, Self::Image, Self::State];
-
-    /// The name in files, reports and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Behind => "behind",
-            Self::Buffer => "buffer",
-            Self::Image => "image",
-            Self::State => "state",
-        }
-    }
-
     /// The order in which this remainder can be known.
     #[must_use]
     #[inline(always)]
@@ -130,63 +129,9 @@ impl Remainder {
     }
 }
 
-impl WalkOrder {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::Back, Self::Front];
-
-    /// The name in files, reports and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Back => "back",
-            Self::Front => "front",
-        }
-    }
-}
-
 impl FinalT {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Stored, Self::OneMinusAlpha, Self::Recomputed];
     /// Those that are read.
     pub const READ: [Self; 2] = [Self::Stored, Self::OneMinusAlpha];
-
-    /// The name in files, reports and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Stored => "stored",
-            Self::OneMinusAlpha => "one-minus-alpha",
-            Self::Recomputed => "recomputed",
-        }
-    }
-}
-
-impl Divide {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::Direct, Self::Reciprocal];
-
-    /// The name in files, reports and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Reciprocal => "reciprocal",
-        }
-    }
-}
-
-impl Floor {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::None, Self::Millionth];
-
-    /// The name in files, reports and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Millionth => "1e-6",
-        }
-    }
 }
 
 /// An expression of the gradient that exists: its order is that of its remainder. With it goes how
@@ -203,57 +148,13 @@ pub struct Formulation {
 
 /// Why fields are not a formulation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FormulationError {
-    /// A remainder that is known on the way back only, walked the other way, or the reverse.
-    #[error(
-        "formulation: remainder = {} is known {} only: leave walk out or write walk = {}",
-        remainder.name(),
-        match remainder.walk() {
-            WalkOrder::Back => "on a walk from back to front",
-            WalkOrder::Front => "on a walk from front to back",
-        },
-        remainder.walk().name()
-    )]
-    Walk {
-        /// The remainder.
-        remainder: Remainder,
-    },
-    /// Neither a named set nor a field.
-    #[error(
-        "unknown formulation '{name}': expected one of {}, or fields as in 'remainder=buffer,final_t=one-minus-alpha'",
-        names()
-    )]
-    Unknown {
-        /// What was asked for.
-        name: String,
-    },
-    /// A field of another name.
-    #[error(
-        "formulation: unknown field '{field}': expected remainder, walk, final_t, divide, floor_1_minus_alpha, terms or extra_roundings"
-    )]
-    Field {
-        /// What was written before the `=`.
-        field: String,
-    },
-    /// A value that the field does not have.
-    #[error("formulation: {field} = '{value}' does not exist: expected {expected}")]
-    Value {
-        /// The field.
-        field: &'static str,
-        /// What was written behind the `=`.
-        value: String,
-        /// The values that it has.
-        expected: &'static str,
-    },
-    /// A number of roundings that no program has.
-    #[error("formulation: {0}")]
-    Extra(#[from] NoRoundings),
-    /// A field that is written more than once.
-    #[error("formulation: the field {field} is written twice: leave one out")]
-    Twice {
-        /// The field.
-        field: &'static str,
-    },
+#[error("{0}")]
+pub struct FormulationError(String);
+
+impl From<NoRoundings> for FormulationError {
+    fn from(error: NoRoundings) -> Self {
+        Self(format!("formulation: {error}"))
+    }
 }
 
 /// The named sets in one line.
@@ -273,7 +174,7 @@ impl Formulation {
     /// The formulation of these fields.
     ///
     /// # Errors
-    /// [`FormulationError::Walk`]: `image` is known from front to back alone, what lies behind a
+    /// [`FormulationError`]: `image` is known from front to back alone, what lies behind a
     /// Gaussian from back to front alone.
     pub fn new(
         remainder: Remainder,
@@ -283,7 +184,14 @@ impl Formulation {
         floor: Floor,
     ) -> Result<Self, FormulationError> {
         if walk != remainder.walk() {
-            return Err(FormulationError::Walk { remainder });
+            let known = match remainder.walk() {
+                WalkOrder::Back => "on a walk from back to front",
+                WalkOrder::Front => "on a walk from front to back",
+            };
+            let (remainder, walk) = (remainder.name(), remainder.walk().name());
+            return Err(FormulationError(format!(
+                "formulation: remainder = {remainder} is known {known} only: leave walk out or write walk = {walk}"
+            )));
         }
         Ok(Self { divide, floor, ..Self::of(remainder, final_t) })
     }

@@ -4,6 +4,7 @@ use crate::arithmetic::ExtraRoundings;
 
 use super::{
     Divide, FinalT, Floor, Formulation, FormulationError, NAMED, Remainder, TermFormat, WalkOrder,
+    names,
 };
 use std::str::FromStr;
 
@@ -19,11 +20,15 @@ struct Written {
     extra: Option<ExtraRoundings>,
 }
 
+fn twice(field: &str) -> FormulationError {
+    FormulationError(format!("formulation: the field {field} is written twice: leave one out"))
+}
+
 /// Fills a field that is still empty.
-fn fill<T>(slot: &mut Option<T>, field: &'static str, value: T) -> Result<(), FormulationError> {
+fn fill<T>(slot: &mut Option<T>, field: &str, value: T) -> Result<(), FormulationError> {
     match slot.replace(value) {
         None => Ok(()),
-        Some(_) => Err(FormulationError::Twice { field }),
+        Some(_) => Err(twice(field)),
     }
 }
 
@@ -36,50 +41,44 @@ fn by_name<T: Copy, const N: usize>(
     all.into_iter().find(|&one| name(one) == value)
 }
 
+/// Fills a field with the value of that name.
+fn known<T: Copy, const N: usize>(
+    slot: &mut Option<T>,
+    all: [T; N],
+    name: fn(T) -> &'static str,
+    (field, value): (&str, &str),
+) -> Result<(), FormulationError> {
+    let found = by_name(all, name, value).ok_or_else(|| {
+        let names = all.map(name).join(", ");
+        // "a, b or c"
+        let expected = names
+            .rsplit_once(", ")
+            .map_or(names.clone(), |(others, last)| format!("{others} or {last}"));
+        let wrong = format!("{field} = '{value}' does not exist: expected {expected}");
+        FormulationError(format!("formulation: {wrong}"))
+    })?;
+    fill(slot, field, found)
+}
+
 fn remainder(value: &str) -> Option<Remainder> {
     by_name(Remainder::ALL, Remainder::name, value)
 }
 
 impl Written {
-    fn field(&mut self, field: &str, value: &str) -> Result<(), FormulationError> {
-        let wrong = |field: &'static str, expected: &'static str| FormulationError::Value {
-            field,
-            value: value.to_owned(),
-            expected,
-        };
+    fn field(&mut self, written: (&str, &str)) -> Result<(), FormulationError> {
+        let (field, value) = written;
         match field {
-            "remainder" => {
-                let wrong = || wrong("remainder", "behind, buffer, image or state");
-                fill(&mut self.remainder, "remainder", remainder(value).ok_or_else(wrong)?)
-            }
-            "walk" => {
-                let known = by_name(WalkOrder::ALL, WalkOrder::name, value);
-                let known = known.ok_or_else(|| wrong("walk", "back or front"))?;
-                fill(&mut self.walk, "walk", known)
-            }
-            "final_t" => {
-                let known = by_name(FinalT::ALL, FinalT::name, value);
-                let known = known
-                    .ok_or_else(|| wrong("final_t", "stored, one-minus-alpha or recomputed"))?;
-                fill(&mut self.final_t, "final_t", known)
-            }
-            "divide" => {
-                let known = by_name(Divide::ALL, Divide::name, value);
-                let known = known.ok_or_else(|| wrong("divide", "direct or reciprocal"))?;
-                fill(&mut self.divide, "divide", known)
-            }
-            "floor_1_minus_alpha" => {
-                let known = by_name(Floor::ALL, Floor::name, value);
-                let known = known.ok_or_else(|| wrong("floor_1_minus_alpha", "none or 1e-6"))?;
-                fill(&mut self.floor, "floor_1_minus_alpha", known)
-            }
-            "terms" => {
-                let known = by_name(TermFormat::ALL, TermFormat::name, value);
-                let known = known.ok_or_else(|| wrong("terms", "f32 or f16"))?;
-                fill(&mut self.terms, "terms", known)
-            }
-            "extra_roundings" => fill(&mut self.extra, "extra_roundings", value.parse()?),
-            _ => Err(FormulationError::Field { field: field.to_owned() }),
+            "remainder" => known(&mut self.remainder, Remainder::ALL, Remainder::name, written),
+            "walk" => known(&mut self.walk, WalkOrder::ALL, WalkOrder::name, written),
+            "final_t" => known(&mut self.final_t, FinalT::ALL, FinalT::name, written),
+            "divide" => known(&mut self.divide, Divide::ALL, Divide::name, written),
+            "floor_1_minus_alpha" => known(&mut self.floor, Floor::ALL, Floor::name, written),
+            "terms" => known(&mut self.terms, TermFormat::ALL, TermFormat::name, written),
+            "extra_roundings" => fill(&mut self.extra, field, value.parse()?),
+            _ => Err(FormulationError(format!(
+                "formulation: unknown field '{field}': expected remainder, walk, final_t, divide, floor_1_minus_alpha, \
+                 terms or extra_roundings"
+            ))),
         }
     }
 }
@@ -98,11 +97,17 @@ impl FromStr for Formulation {
         let mut written = Written::default();
         for (i, part) in text.split(',').enumerate() {
             match part.split_once('=') {
-                Some((field, value)) => written.field(field.trim(), value.trim())?,
+                Some((field, value)) => written.field((field.trim(), value.trim()))?,
                 None => match remainder(part.trim()) {
                     Some(value) if i == 0 => fill(&mut written.remainder, "remainder", value)?,
-                    Some(_) => return Err(FormulationError::Twice { field: "remainder" }),
-                    None => return Err(FormulationError::Unknown { name: text.to_owned() }),
+                    Some(_) => return Err(twice("remainder")),
+                    None => {
+                        return Err(FormulationError(format!(
+                            "unknown formulation '{text}': expected one of {}, or fields as in \
+                             'remainder=buffer,final_t=one-minus-alpha'",
+                            names()
+                        )));
+                    }
                 },
             }
         }
