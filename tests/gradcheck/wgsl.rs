@@ -113,3 +113,57 @@ fn powers_of_two_and_overridable_constants_are_followed() {
     let missing = judged("BIAS", "block = [32]", "").exits(2);
     assert!(missing.err.contains("block") && !missing.err.contains("variant"), "{missing:?}");
 }
+
+/// Gamma correction, of which half of the numbers are 0: `pow(0, y)` leaves nothing unjudged.
+#[test]
+fn powers_of_zero_are_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let buffers = [
+        "read> x: array<f32>",
+        "read_write> y: array<f32>",
+        "read> v_y: array<f32>",
+        "read_write> v_x: array<f32>",
+    ];
+    let tables = "[sizes]\nN = { from = 40, to = 64 }\n[inputs]\nx = { shape = [\"N\"] }\n[outputs]\n\
+                  y = { shape = [\"N\"] }\n[gradients]\ny = \"v_y\"\nx = \"v_x\"\n";
+    let manifest = manifest_of_wgsl(tables, [&["x", "y"], &["x", "v_y", "v_x"]]);
+    fs::write(here.join("pair.toml"), manifest).expect("written");
+    let judged = |forward: &str, backward: &str| {
+        let bodies = [format!("y[i] = {forward};"), format!("v_x[i] = v_y[i] * ({backward});")];
+        let source = elementwise(&buffers, [&bodies[0], &bodies[1]]);
+        fs::write(here.join("pair.wgsl"), source).expect("written");
+        say(here, &["gradcheck", "--manifest", "pair.toml", "--cases", "3"])
+    };
+    let gamma = "pow(max(x[i], 0.0), 2.2)";
+    for right in [
+        "2.2 * pow(max(x[i], 0.0), 1.2)",
+        "select(0.0, 2.2 * pow(x[i], 1.2), x[i] > 0.0)",
+        "2.2 * pow(max(x[i], 0.0), 2.2) / max(x[i], 1e-30)",
+        "select(0.0, 2.2 * exp2(1.2 * log2(x[i])), x[i] > 0.0)",
+        "2.2 * max(x[i], 0.0) * pow(max(x[i], 0.0), 0.2)",
+    ] {
+        let said = judged(gamma, right);
+        assert_eq!(said.code, Some(0), "{right}: {said:?}");
+        assert!(!said.out.contains("NOT EXERCISED"), "{right}: {said:?}");
+    }
+    for wrong in [
+        "pow(max(x[i], 0.0), 1.2)",
+        "2.2 * pow(max(x[i], 0.0), 1.2) * 1.001",
+        "select(1.0, 2.2 * pow(x[i], 1.2), x[i] > 0.0)",
+        // 0/0.
+        "2.2 * pow(max(x[i], 0.0), 2.2) / max(x[i], 0.0)",
+    ] {
+        let said = judged(gamma, wrong);
+        assert_eq!(said.code, Some(1), "{wrong}: {said:?}");
+    }
+    // A root has no slope at 0, of which a right kernel may make what it likes.
+    let root = "pow(abs(x[i] * f32(i & 1u)), 0.5)";
+    let half = "f32(i & 1u) * sign(x[i]) * 0.5 / sqrt(abs(x[i]))";
+    for right in [half.to_owned(), format!("select(7.0, {half}, (i & 1u) == 1u)")] {
+        let said = judged(root, &right);
+        assert_ne!(said.code, Some(1), "{right}: {said:?}");
+        assert!(said.out.contains(" derivatives compared"), "it ran: {right}: {said:?}");
+    }
+    assert_eq!(judged(root, &format!("1.001 * {half}")).code, Some(1), "a root that is wrong");
+}

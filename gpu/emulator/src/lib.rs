@@ -60,7 +60,8 @@
 //!
 //! # Beside PTX
 //! Kernels lowered from WGSL say what PTX cannot: `trap.index.u32 a, count` ends a run where `a` is not below
-//! `count`; `ex2.wgsl.f32`, `lg2.wgsl.f32`, `rsqrt.wgsl.f32` and `atan2.wgsl.f32 d, y, x` have WGSL's bounds;
+//! `count`; `ex2.wgsl.f32`, `lg2.wgsl.f32`, `rsqrt.wgsl.f32`, `atan2.wgsl.f32 d, y, x` and `pow.wgsl.f32 d, x, y` have
+//! WGSL's bounds;
 //! in a module with `.pragma "uniform"` every thread must reach a barrier, and every lane what a warp executes together, at one
 //! place and before any has exited.
 //!

@@ -148,7 +148,8 @@ fn of_rare(op: &RareOp) -> Depends {
         | RareOp::Set { .. }
         | RareOp::IsIn(_)
         | RareOp::Test { .. }
-        | RareOp::Wave { .. } => Depends::OnAll,
+        | RareOp::Wave { .. }
+        | RareOp::PowerWgsl { .. } => Depends::OnAll,
     }
 }
 

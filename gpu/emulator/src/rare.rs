@@ -8,7 +8,7 @@ pub(super) mod narrow;
 pub(super) use bits::{logic3, permute};
 pub(super) use convert::value_of;
 
-use super::float::approximate::ApproximationMode;
+use super::float::approximate::{ApproximationMode, power};
 use super::float::wave::wave;
 use super::float::{compare, operand, result};
 use super::generic::space_of;
@@ -168,6 +168,10 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         RareOp::Wave { op, flush } => Box::new(move |[a, ..]| {
             let flags = FloatFlags { flush, saturate: false };
             u64::from(result(wave(op, operand(low(a), flush), mode), flags))
+        }),
+        RareOp::PowerWgsl { flush } => Box::new(move |[a, b, ..]| {
+            let flags = FloatFlags { flush, saturate: false };
+            u64::from(power(operand(low(a), flush), operand(low(b), flush), flags, mode))
         }),
     }
 }

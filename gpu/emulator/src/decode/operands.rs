@@ -44,7 +44,7 @@ mnemonics! {
         "ret" "call" "trap" "nanosleep" "prefetch" "prefetchu"
     }
     Rare {
-        "bfe" "bmsk" "copysign" "cos" "cp" "dp2a" "dp4a" "fns" "isspacep" "lop3" "mad24" "mul24" "prmt" "sad"
+        "bfe" "bmsk" "copysign" "cos" "cp" "dp2a" "dp4a" "fns" "isspacep" "lop3" "mad24" "mul24" "pow" "prmt" "sad"
         "set" "sin" "slct" "szext" "testp"
     }
 }

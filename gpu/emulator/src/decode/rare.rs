@@ -82,6 +82,11 @@ impl<'a> Decoder<'_, 'a> {
                 let flush = self.take("ftz");
                 self.rare_op(RareOp::Wave { op, flush }, &[Word; 2])
             }
+            ("pow", "f32") if self.take("wgsl") => {
+                class = InstructionClass::Special;
+                let flush = self.take("ftz");
+                self.rare_op(RareOp::PowerWgsl { flush }, &[Word; 3])
+            }
             ("set", "f32") => self.set(),
             ("set", kind) => match narrow_type(kind) {
                 Some(source) => self.set_narrow(source),

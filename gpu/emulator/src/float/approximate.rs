@@ -16,8 +16,9 @@
 //! 1 to what it rounds and 0.25 for the constant. That is at most 1.25 |x| for exp, which leaves 3 for
 //! ex2.wgsl, and 1.25 for log, which leaves 1.7 for lg2.wgsl.
 
-use super::super::ir::Approximation;
+use super::super::ir::{Approximation, FloatFlags};
 use super::super::mix::mix;
+use super::{operand, result};
 
 /// How approximate functions round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -72,6 +73,18 @@ pub(in super::super) fn perturbed(op: Approximation, a: f32, b: f32, seed: u64) 
     // Results near the subnormals keep their bits too: their bounds are those of flushing.
     let special = a == 0.0 || !a.is_finite() || !b.is_finite() || !nearest.is_finite();
     if special || nearest.abs() < 2.0 * f32::MIN_POSITIVE { nearest } else { chosen }
+}
+
+/// WGSL's pow: `exp2(y * log2(x))`, whose accuracy it inherits, with each of the three as `mode` rounds. That is 0 at
+/// x = 0 for every y > 0, and no number for y = 0.
+pub(in super::super) fn power(x: f32, y: f32, flags: FloatFlags, mode: ApproximationMode) -> u32 {
+    let function = |op, a| match mode {
+        ApproximationMode::Nearest => nearest(op, a, 0.0),
+        ApproximationMode::Perturbed(seed) => perturbed(op, a, 0.0, seed),
+    };
+    let log = result(function(Approximation::Lg2Wgsl, x), flags);
+    let product = result(y * operand(log, flags.flush), flags);
+    result(function(Approximation::Ex2Wgsl, operand(product, flags.flush)), flags)
 }
 
 /// 2^-24: no more than a unit in the last place, relative to the number.

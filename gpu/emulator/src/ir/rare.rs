@@ -129,6 +129,10 @@ pub(crate) enum RareOp {
         op: Wave,
         flush: bool,
     },
+    /// WGSL's pow.
+    PowerWgsl {
+        flush: bool,
+    },
 }
 
 /// Trigonometric functions that PTX gives up to a bound.

@@ -13,8 +13,8 @@ use super::journal::Journal;
 use super::magic::rounds_doubles;
 use super::number::{Shadow, Wide, Word, is_near_zero, relevant};
 use super::registers::Beside;
-use super::table::Function;
 use super::table::accuracy::Accuracy;
+use super::table::{Function, Library};
 use super::wides::{DOUBLE, halves};
 
 /// What is beside a register of either width, and its bits.
@@ -146,6 +146,13 @@ impl Lane<'_> {
                 };
                 let accuracy = Accuracy::wave(a.x.abs() + f64::from(a.r)).flushing(flush);
                 Left::Word(self.single((function, accuracy), &[a]))
+            }
+            RareOp::PowerWgsl { flush } => {
+                let operands = [0, 1].map(|k| self.float(k));
+                let x = operands.map(|shadow| shadow.x);
+                let r = operands.map(|shadow| f64::from(shadow.r));
+                let accuracy = Accuracy::power(x, r).flushing(flush);
+                Left::Word(self.single((Function::Library(Library::Power), accuracy), &operands))
             }
             RareOp::Pack16 => {
                 let [a, b, c, d] = self.sources.map(|source| source.bits_of_word());

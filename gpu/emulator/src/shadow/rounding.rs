@@ -118,6 +118,8 @@ fn of_rare(op: RareOp) -> f64 {
         },
         // Of an operand below 2 pi.
         RareOp::Wave { .. } => Accuracy::wave(0.0).absolute,
+        // Of 1 to the power of 1.
+        RareOp::PowerWgsl { .. } => Accuracy::power([1.0; 2], [0.0; 2]).relative,
         RareOp::Half(_)
         | RareOp::SetNarrow { .. }
         | RareOp::MulWideHalf { .. }

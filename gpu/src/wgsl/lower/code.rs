@@ -61,9 +61,9 @@ pub(super) struct Code {
 }
 
 /// Instructions on f32 that PTX has with `.ftz` too.
-const FLUSHABLE: [&str; 16] = [
+const FLUSHABLE: [&str; 17] = [
     "add", "sub", "mul", "div", "fma", "min", "max", "abs", "neg", "sqrt", "rsqrt", "ex2", "lg2",
-    "sin", "cos", "setp",
+    "sin", "cos", "pow", "setp",
 ];
 
 /// The same instruction on floats that are flushed.

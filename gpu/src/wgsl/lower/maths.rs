@@ -233,12 +233,7 @@ impl Lower<'_> {
                 let above = self.code.op("max.f32", &[x, low]);
                 self.code.op("min.f32", &[above, high])
             }
-            // exp2(y * log2(x))
-            (MathFunction::Pow, &[x, y]) => {
-                let log = self.code.op("lg2.wgsl.f32", &[x]);
-                let power = self.code.op("mul.f32", &[y, log]);
-                self.code.op("ex2.wgsl.f32", &[power])
-            }
+            (MathFunction::Pow, &[x, y]) => self.code.op("pow.wgsl.f32", &[x, y]),
             (MathFunction::Atan2, &[y, x]) => self.atan2(y, x),
             (MathFunction::Fma, &[a, b, c]) => self.code.op("fma.rn.f32", &[a, b, c]),
             // x (1 - a) + y a

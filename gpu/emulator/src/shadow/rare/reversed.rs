@@ -75,7 +75,8 @@ impl Journal {
             | RareOp::Pack16
             | RareOp::IsIn(_)
             | RareOp::Test { .. }
-            | RareOp::Wave { .. } => {}
+            | RareOp::Wave { .. }
+            | RareOp::PowerWgsl { .. } => {}
         }
     }
 }

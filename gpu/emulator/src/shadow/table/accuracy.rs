@@ -79,6 +79,33 @@ impl Accuracy {
         Self { relative: 0.0, floor: 0.0, absolute: error, correct: false, flush: false }
     }
 
+    /// WGSL's pow, of a base and an exponent that are within `r` of these.
+    ///
+    /// WGSL ("Accuracy of Concrete Floating Point Expressions") says of pow(x, y): inherited from exp2(y * log2(x)).
+    /// There log2 is within 2^-21 for operands in 0.5..2 and within 3 units in the last place elsewhere, which is at
+    /// most 3 2^-23 of it. A product is rounded to either neighbour: by 2^-23 of it. exp2(p) is within 3 + 2 |p| units.
+    /// Let l be the largest |log2(x)|, and h the largest |y|. Then log2 is off by at most e = 2^-23 max(4, 3 l), the
+    /// product by d = h e + 2^-23 h (l + e), and the power by 2^d - 1 of itself, and by exp2's own error, of
+    /// 2^d (3 + 2 (h l + d)) 2^-23 of it.
+    ///
+    /// The domain is x > 0. At x = 0 log2 is -infinity, and exp2 of a negative multiple of that is 0: nothing is rounded.
+    /// Where only a part of what the base may be is above 0, there is no bound.
+    pub(in super::super) fn power([a, b]: [f64; 2], [r, s]: [f64; 2]) -> Self {
+        /// 2^-23, which a unit in the last place of a normal f32 is at most, relative to it.
+        const UNIT: f64 = 2.0 * HALF;
+        if a == 0.0 && r == 0.0 {
+            return Self::EXACT;
+        }
+        let l = (a - r).log2().abs().max((a + r).log2().abs());
+        let h = b.abs() + s;
+        let e = UNIT * (3.0 * l).max(4.0);
+        let d = h * e + UNIT * h * (l + e);
+        let own = d.exp2() * (3.0 + 2.0 * (h * l + d)) * UNIT;
+        let relative =
+            if a > r { (d * std::f64::consts::LN_2).exp_m1() + own } else { f64::INFINITY };
+        Self { relative, floor: 0.0, absolute: SUBNORMAL, correct: false, flush: false }
+    }
+
     /// The same with `.ftz` or without.
     #[must_use]
     pub(in super::super) const fn flushing(self, flush: bool) -> Self {

@@ -1,10 +1,10 @@
 //! Every operation of the table: partial derivatives against differences, radii against evaluations in
 //! f32 that are rounded in any direction and perturbed as far as PTX lets them.
 
-use super::super::super::float::approximate::{ApproximationMode, nearest, perturbed};
+use super::super::super::float::approximate::{ApproximationMode, nearest, perturbed, power};
 use super::super::super::float::wave::wave;
 use super::super::super::float::{directed_fma, integral};
-use super::super::super::ir::{Approximation, Rounding, Wave};
+use super::super::super::ir::{Approximation, FloatFlags, Rounding, Wave};
 use super::super::super::mix::mix;
 use super::super::floats::number;
 use super::accuracy::Accuracy;
@@ -436,6 +436,44 @@ fn radii_are_not_wider_than_the_model() {
         assert!(!is_near || most > 0.45, "{function:?} {name}: {most} of its bound");
         assert!(most <= 1.0 + 1e-6, "{function:?} {name}: {most} of its bound");
     }
+}
+
+/// WGSL's pow on numbers that are somewhere within radii of their own, and of which WGSL's bound is no more than needed:
+/// the emulator perturbs its exponential by less than WGSL lets it.
+#[test]
+fn powers_are_within_what_they_inherit() {
+    let mut draw = Draw(7);
+    let (mut judged, mut most) = (0, 0.0_f64);
+    for _ in 0..300_000 {
+        let drawn = [draw.any().abs(), draw.between(-4.0, 4.0), 0.0];
+        let exact = draw.bits().is_multiple_of(2);
+        let operands = drawn.map(|x| within(x, &mut draw, exact));
+        let (x, r) = (operands.map(|o| o.0), operands.map(|o| o.1));
+        let flags = FloatFlags { flush: false, saturate: false };
+        let mode = match draw.bits() % 5 {
+            0 => ApproximationMode::Nearest,
+            seed => ApproximationMode::Perturbed(seed),
+        };
+        let result = f64::from(f32::from_bits(power(operands[0].2, operands[1].2, flags, mode)));
+        let kind = Function::Library(Library::Power);
+        let y = value(kind, x);
+        // Subnormal results keep fewer bits than the model of normal ones says.
+        if !result.is_finite() || !y.is_finite() || y.abs() < 1e-37 {
+            continue;
+        }
+        let accuracy = Accuracy::power([x[0], x[1]], [r[0], r[1]]);
+        let known = number(kind, accuracy, (x, r, [0.0; 3]), result);
+        assert!(!known.failed, "{x:?} by {r:?}: {result:e}, not {y:e} by {:e}", known.r);
+        judged += u32::from(known.r < f32::INFINITY);
+        if exact && known.r > 0.0 {
+            most = most.max((result - y).abs() / f64::from(known.r));
+        }
+    }
+    assert!(judged > 200_000, "{judged} had a finite radius");
+    assert!(most > 0.25 && most <= 1.0, "{most} of the bound");
+    let none = Accuracy::power([0.0, 2.0], [0.0; 2]);
+    assert_eq!(none, Accuracy::EXACT, "of 0");
+    assert_eq!(Accuracy::power([1.0, 2.0], [1.0, 0.0]).relative, f64::INFINITY, "at the edge");
 }
 
 #[test]

@@ -101,3 +101,57 @@ fn tanh_has_a_derivative_where_it_is_one() {
         assert_eq!(far.slope.value, 0.0, "beyond f32");
     }
 }
+
+/// A power of 0 is 0, and its derivative by the base that of the mathematics: 0 above 1, and 1 at 1. Below 1 it is
+/// infinite, and of an exponent of 0 or less there is no power: these judge nothing.
+#[test]
+fn a_power_of_zero_has_its_derivative() {
+    let x = [0.0, 0.25, 1.0, 3.0];
+    check("pow(x, 2.5)", &x, 1000.0, |x| x.powf(2.5), |x| 2.5 * x.powf(1.5));
+    check("pow(x, 2.0)", &x, 1000.0, |x| x * x, |x| 2.0 * x);
+    check("pow(x, 1.0)", &x, 1000.0, |x| x, |_| 1.0);
+    check(
+        "pow(x * 3.0, 1.5) + x",
+        &x,
+        1000.0,
+        |x| (3.0 * x).powf(1.5) + x,
+        |x| 4.5 * (3.0 * x).sqrt() + 1.0,
+    );
+    check(
+        "pow(max(x - 1.0, 0.0), 3.0)",
+        &[0.5, 2.0],
+        1000.0,
+        |x| (x - 1.0).max(0.0).powi(3),
+        |x| 3.0 * (x - 1.0).max(0.0).powi(2),
+    );
+    // By the exponent.
+    check("pow(2.0, x)", &x, 1000.0, f64::exp2, |x| x.exp2() * std::f64::consts::LN_2);
+    check(
+        "pow(x, x + 1.0)",
+        &x,
+        1000.0,
+        |x| x.powf(x + 1.0),
+        |x| {
+            let by_exponent = if x == 0.0 { 0.0 } else { x.powf(x + 1.0) * x.ln() };
+            (x + 1.0) * x.powf(x) + by_exponent
+        },
+    );
+    for expression in ["pow(x, 0.5)", "pow(x, 0.875)"] {
+        let [zero, one] = &followed(expression, &[0.0, 1.0])[..] else { panic!("two") };
+        assert_eq!((zero.single, zero.value.value), (0.0, 0.0), "{expression}");
+        assert_eq!(zero.value.uncertainty, 0.0, "{expression}");
+        let known = zero.slope.value.is_finite() && zero.slope.uncertainty.is_finite();
+        assert!(!known, "{expression}: {:?}", zero.slope);
+        assert!(one.slope.uncertainty < 1e-12, "{expression}: {:?}", one.slope);
+    }
+    for expression in ["pow(x, 0.0)", "pow(x, -1.0)", "pow(x - 1.0, 2.0)"] {
+        let [zero] = &followed(expression, &[0.0])[..] else { panic!("one") };
+        let known = zero.value.value.is_finite() && zero.value.uncertainty.is_finite();
+        assert!(!known, "{expression}: {:?}", zero.value);
+    }
+    // A rounded exponent is uncertain, and a part of a thousandth is seen all the same.
+    let [two] = &followed("pow(x, 2.2)", &[2.0])[..] else { panic!("one") };
+    let right = 2.2 * 2.0_f64.powf(1.2);
+    assert!((two.slope.value - right).abs() <= two.slope.uncertainty, "{:?}", two.slope);
+    assert!(two.slope.uncertainty < 1e-4 * right, "{:?}", two.slope);
+}
