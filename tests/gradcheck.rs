@@ -4,6 +4,7 @@ mod explained;
 mod half;
 mod kinks;
 mod open;
+mod signs;
 mod unjudged;
 mod wgsl;
 

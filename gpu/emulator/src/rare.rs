@@ -5,7 +5,7 @@ mod convert;
 mod double;
 pub(super) mod narrow;
 
-pub(super) use bits::{logic3, permute};
+pub(super) use bits::{extract, logic3, permute};
 pub(super) use convert::value_of;
 
 use super::float::approximate::{ApproximationMode, power};
@@ -224,7 +224,7 @@ fn half(value: u64) -> i64 {
 }
 
 /// The lower 16 bits of the result count; a shift's amount is a word and clamps at 16.
-fn half_operation(Half { op, signed, adds }: Half, [a, b, c, _]: Sources) -> u64 {
+pub(super) fn half_operation(Half { op, signed, adds }: Half, [a, b, c, _]: Sources) -> u64 {
     let extend = |x: u64| if signed { half(x) } else { (x & 0xffff).cast_signed() };
     let (x, y) = (extend(a), extend(b));
     let amount = low(b).min(16);

@@ -6,7 +6,7 @@
 //!
 //! Modules use only those before them: `number` (what is beside a word), `table` (operations), `spare`, `tape`,
 //! `sweep`, `terms`, `cells` (memory), `registers`, `polynomials`, `marker`, `constants`, `horner`, `literals`, `conventions`, `ties`, `plan`, `succeeded`, `study` (of a kernel), `journal` (what
-//! is kept), then what follows instructions: `magic`, `floats`, `bits`, `wides`, `calls`, `ordered`, `signs`, `decide`, `extremes`, `depart`, `atomics`,
+//! is kept), then what follows instructions: `magic`, `floats`, `fields`, `bits`, `wides`, `calls`, `ordered`, `signs`, `decide`, `extremes`, `depart`, `atomics`,
 //! `rare`, `follow`, `access`, `elements` (of buffers), and what callers ask, `ask`.
 
 pub(super) mod access;
@@ -22,6 +22,7 @@ mod depart;
 mod elements;
 mod endless;
 mod extremes;
+mod fields;
 mod fixed_point;
 mod floats;
 pub(super) mod follow;

@@ -29,7 +29,7 @@ pub(in super::super) fn permute(mode: Permutation, a: u32, b: u32, c: u32) -> u3
 
 /// bfe: the field of `length` bits at `position`, filled with its sign, which is the highest bit of the
 /// source where the field ends beyond it.
-pub(super) fn extract(
+pub(in super::super) fn extract(
     Extract { signed, wide }: Extract,
     a: u64,
     position: u64,

@@ -187,7 +187,7 @@ pub(crate) fn stored(
 /// A word after something narrower was stored into it.
 fn over(old: Word, new: Word, byte: usize, width: u8) -> Word {
     let shadow = match new {
-        Word::None => None,
+        Word::None | Word::Field(_) => None,
         Word::Narrow(shadow) if width == 2 => Some(shadow),
         other => return Word::garbled(Shadow::joined(other.source(), old.source())),
     };

@@ -314,7 +314,7 @@ impl Journal {
         match (word, half) {
             (Word::Halves(halves), half) => halves[half].map_or(plain, own),
             (Word::Narrow(shadow), 0) => own(shadow),
-            (Word::None | Word::Narrow(_), _) => plain,
+            (Word::None | Word::Narrow(_) | Word::Field(_), _) => plain,
             // A literal, whose bits are those of two numbers.
             (Word::Float(shadow), _) if shadow.is_plain() => shadow.read_as(plain),
             (Word::Part(part), _) if part.of.shadow().is_plain() => part.of.shadow().read_as(plain),

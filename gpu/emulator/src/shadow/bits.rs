@@ -36,7 +36,10 @@ pub(super) enum Integers {
     /// A mask.
     And,
     ShiftLeft,
-    ShiftRight,
+    ShiftRight {
+        /// Whether the sign is filled in.
+        signed: bool,
+    },
     /// The lesser or greater.
     Extreme,
     /// Whatever else: the bits of the result say what became of the operands.
@@ -50,7 +53,8 @@ impl Integers {
             IntegerBinary::Sub => Self::Subtract,
             IntegerBinary::And => Self::And,
             IntegerBinary::Shl => Self::ShiftLeft,
-            IntegerBinary::ShrS | IntegerBinary::ShrU => Self::ShiftRight,
+            IntegerBinary::ShrS => Self::ShiftRight { signed: true },
+            IntegerBinary::ShrU => Self::ShiftRight { signed: false },
             IntegerBinary::MinS
             | IntegerBinary::MinU
             | IntegerBinary::MaxS
@@ -74,7 +78,7 @@ pub(super) type Operand = (Word, u32);
 /// The source that an operand refers to.
 fn reference((word, bits): &Operand) -> Option<Source<u32>> {
     match *word {
-        Word::None | Word::Count(Count { summed: false, .. }) => None,
+        Word::None | Word::Field(_) | Word::Count(Count { summed: false, .. }) => None,
         Word::Float(shadow) => Some(Source { shadow, bits: *bits }),
         Word::Refers(source) => Some(source),
         Word::Narrow(_) | Word::Halves(_) | Word::Count(_) | Word::Part(_) => {
@@ -87,7 +91,7 @@ fn reference((word, bits): &Operand) -> Option<Source<u32>> {
 /// among the operands. What is shifted down or masked is a cell, and an extreme is one of its operands.
 pub(super) fn changed_units(op: Integers, operands: impl Iterator<Item = Word>) -> Option<Shadow> {
     match op {
-        Integers::And | Integers::ShiftRight | Integers::Extreme => return None,
+        Integers::And | Integers::ShiftRight { .. } | Integers::Extreme => return None,
         Integers::Add
         | Integers::Subtract
         | Integers::Negate
@@ -108,7 +112,7 @@ impl Journal {
     /// What is beside the result of an integer operation on words.
     pub(super) fn integer(&mut self, op: Integers, operands: &[Operand], result: u32) -> Word {
         if !operands.iter().any(relevant) {
-            return Word::None;
+            return self.carried_field(op, operands, result);
         }
         if let (Integers::Extreme, &[a, b]) = (op, operands) {
             return self.extreme_word([a, b], result);
@@ -117,10 +121,13 @@ impl Journal {
             return counted;
         }
         if makes_constant(op, operands) {
-            return Word::None;
+            return self.taken_field(op, operands, result);
         }
         if let Some(magnitude) = self.magnitude(op, operands, result) {
             return magnitude;
+        }
+        if let Some(signed) = self.signed_halves(op, operands, result) {
+            return signed;
         }
         if let Some(halves) = halves(op, operands, result) {
             return halves;
@@ -280,7 +287,7 @@ impl Journal {
     #[inline(never)]
     fn float_of(&mut self, word: Word, bits: u32) -> Shadow {
         match word {
-            Word::None => Shadow::single(bits),
+            Word::None | Word::Field(_) => Shadow::single(bits),
             Word::Float(shadow) => shadow,
             word if !relevant(&(word, bits)) => word.read_as(Shadow::single(bits)),
             Word::Halves([_, Some(high)]) if is_bfloat(bits, &high) => high,
@@ -317,7 +324,7 @@ impl Journal {
     pub(super) fn narrow(&mut self, word: Word, bits: u32, format: NarrowFormat) -> Shadow {
         let x = f64::from(single(format, false, u64::from(bits & 0xffff)));
         match word {
-            Word::None => Shadow::exact(x),
+            Word::None | Word::Field(_) => Shadow::exact(x),
             Word::Narrow(shadow) | Word::Halves([Some(shadow), _]) if shadow.is_plain() => {
                 shadow.read_as(Shadow::exact(x))
             }
@@ -334,7 +341,7 @@ impl Journal {
     /// An integer that is converted to a float, as the whole number it is. `None` if its bits say all.
     pub(super) fn converted(&mut self, word: Word, bits: u32, whole: f64) -> Option<Shadow> {
         match word {
-            Word::None | Word::Count(Count { summed: false, .. }) => None,
+            Word::None | Word::Field(_) | Word::Count(Count { summed: false, .. }) => None,
             word if !relevant(&(word, bits)) => None,
             Word::Count(Count { shadow, summed: true, known: Known::Unsure }) => {
                 Some(self.begin_anew(whole, &[Some(shadow)], Loss::Count))
@@ -369,14 +376,20 @@ pub(super) fn power_of_two(source: u32, bits: u32) -> Option<f64> {
 /// of 16 bits in a word: signs.
 fn makes_constant(op: Integers, operands: &[Operand]) -> bool {
     let [first, second, ..] = operands else { return false };
+    let all = [first, second];
+    let is_low = |o: &&Operand| matches!(o.0, Word::Narrow(_)) && o.1 >> 16 == 0;
     let is_narrow = |o: &&Operand| matches!(o.0, Word::Narrow(_) | Word::Halves(_));
-    let narrow = [first, second].iter().any(is_narrow);
-    let (mantissas, above) = if narrow { (0x7fff_7fff, 31) } else { (MANTISSA, 23) };
+    let (mantissas, above) = match (all.iter().any(is_low), all.iter().any(is_narrow)) {
+        (true, _) => (0x7fff, 15),
+        (false, true) => (0x7fff_7fff, 31),
+        (false, false) => (MANTISSA, 23),
+    };
     match op {
         Integers::And => [first, second].iter().any(|o| !relevant(o) && o.1 & mantissas == 0),
         // A number of units is no mantissa.
         Integers::ShiftLeft if matches!(first.0, Word::Count(_)) => false,
-        Integers::ShiftLeft | Integers::ShiftRight => second.1 >= above,
+        Integers::ShiftLeft => second.1 >= if above == 23 { 23 } else { 31 },
+        Integers::ShiftRight { .. } => second.1 >= above,
         Integers::Add
         | Integers::Subtract
         | Integers::Negate
@@ -393,14 +406,16 @@ fn halves(op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
         (Integers::And, [(Word::Halves([_, high]), _), (Word::None, 0xffff_0000)]) => {
             Some(Word::of_halves([None, *high]))
         }
-        (Integers::ShiftRight, [(Word::Halves([_, high]), _), (Word::None, 16)]) => half(*high),
+        (Integers::ShiftRight { .. }, [(Word::Halves([_, high]), _), (Word::None, 16)]) => {
+            half(*high)
+        }
         (
             Integers::ShiftLeft,
             [(Word::Narrow(low) | Word::Halves([Some(low), _]), _), (Word::None, 16)],
         ) => Some(Word::of_halves([None, Some(*low)])),
         // An f32 rounded to bf16, as code does it that has no instruction for it.
         (
-            Integers::ShiftRight,
+            Integers::ShiftRight { .. },
             [(word @ (Word::Float(_) | Word::Refers(_)), bits), (Word::None, 16)],
         ) => {
             let source = reference(&(*word, *bits))?;

@@ -6,7 +6,9 @@
 //! has led somewhere is marked: what it contributes from then on is uncertain as a whole. A rounding
 //! to the nearest whole number marks no lane: it reduces a range, and the next whole number would do.
 
-use super::super::ir::{Arithmetic, Compared, Comparison, FloatBinary, Rounding, SINK, Setp, Slot};
+use super::super::ir::{
+    Arithmetic, Compared, Comparison, File, FloatBinary, Place, Rounding, SINK, Setp, Slot,
+};
 use super::super::lanes::{Bits, LANES};
 use super::super::registers::Registers;
 use super::fixed_point::Whole;
@@ -143,8 +145,14 @@ impl Journal {
         if let Arithmetic::Rare(rare) = op {
             self.reverse_rare(r, rare, lanes);
         }
-        if let Arithmetic::WordBinary(_, d, ..) = *op {
-            self.turn_signs(r, d, lanes[0]);
+        match *op {
+            Arithmetic::WordBinary(_, slot, ..) => {
+                self.turn_signs(r, Place { file: File::Word, slot }, lanes[0]);
+            }
+            Arithmetic::B64Binary(_, slot, ..) => {
+                self.turn_signs(r, Place { file: File::B64, slot }, lanes[0]);
+            }
+            _ => {}
         }
         let Arithmetic::Setp(Setp { d, q, .. }) = *op else { return };
         for slot in [d, q].into_iter().filter(|&slot| slot != SINK) {

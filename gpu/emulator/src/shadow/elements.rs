@@ -94,7 +94,7 @@ impl Segment {
             };
         }
         match beside {
-            Word::None => (own, 1.0),
+            Word::None | Word::Field(_) => (own, 1.0),
             Word::Float(shadow) => (shadow, 1.0),
             Word::Refers(source) => {
                 power_of_two(source.bits, bits).map_or(unknown, |factor| (source.shadow, factor))

@@ -41,7 +41,7 @@ impl Side {
     /// A word that is a float, or was computed from one. `None` for others.
     fn of_word((word, bits): bits::Operand) -> Option<(Self, u32)> {
         let source = match word {
-            Word::None => Source { shadow: Shadow::single(bits), bits },
+            Word::None | Word::Field(_) => Source { shadow: Shadow::single(bits), bits },
             Word::Float(shadow) => Source { shadow, bits },
             Word::Refers(source) => source,
             Word::Narrow(_) | Word::Halves(_) | Word::Count(_) | Word::Part(_) => return None,
@@ -331,6 +331,7 @@ impl Journal {
 fn of_literal(word: Word) -> Word {
     match word {
         Word::Float(shadow) if shadow.is_plain() => Word::None,
+        Word::Field(_) => Word::None,
         word => word,
     }
 }
@@ -340,7 +341,7 @@ fn float_count(((word, bits), value): (bits::Operand, f64)) -> Option<Count> {
     match word {
         Word::Count(count) => Some(count),
         Word::Float(shadow) if shadow.is_plain() => Some(plain_count(value)),
-        Word::None => Some(plain_count(value)).filter(|_| !value.is_nan()),
+        Word::None | Word::Field(_) => Some(plain_count(value)).filter(|_| !value.is_nan()),
         Word::Float(_) | Word::Narrow(_) | Word::Halves(_) | Word::Refers(_) | Word::Part(_) => {
             None
         }
@@ -356,7 +357,7 @@ fn plain_count(value: f64) -> Count {
 fn word_count((word, bits): bits::Operand) -> Option<Count> {
     match of_literal(word) {
         Word::Count(count) => Some(count),
-        Word::None => Some(plain_count(f64::from(bits.cast_signed()))),
+        Word::None | Word::Field(_) => Some(plain_count(f64::from(bits.cast_signed()))),
         Word::Float(_) | Word::Narrow(_) | Word::Halves(_) | Word::Refers(_) | Word::Part(_) => {
             None
         }

@@ -421,7 +421,7 @@ fn of_one_word(op: WordUnary) -> Integers {
 /// `mov.b32 {low, high}, a`.
 fn split(word: Word, bits: u32) -> [Word; 2] {
     match word {
-        Word::None => [Word::None; 2],
+        Word::None | Word::Field(_) => [Word::None; 2],
         Word::Halves(halves) => halves.map(|half| half.map_or(Word::None, Word::Narrow)),
         Word::Narrow(low) => [Word::Narrow(low), Word::None],
         Word::Float(shadow) if shadow.is_plain() => [Word::None; 2],

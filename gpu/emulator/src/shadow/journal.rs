@@ -149,7 +149,7 @@ pub(crate) struct Journal {
     pub(super) reversed: Option<Reversed>,
     pub(super) turned: [u32; 2],
     /// Of the lanes of a sign that is taken the other way, what that turns of the result.
-    pub(super) turns: [u32; LANES],
+    pub(super) turns: [u64; LANES],
     /// The lanes that the instruction being executed leaves open.
     pub(super) undecided: u32,
     conventions: Conventions,

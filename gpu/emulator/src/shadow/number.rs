@@ -118,6 +118,8 @@ pub(crate) enum Word {
     Count(Count),
     /// Half of a number of 64 bits, or computed from one.
     Part(Part),
+    /// It is an integer, and rounding leaves open which one.
+    Field(Field),
 }
 
 /// What is beside 64 bits.
@@ -172,6 +174,15 @@ impl Count {
     }
 }
 
+/// An integer that was made of the exponent of a float, or of that and the sign. Its bits say all, but for what it decides:
+/// near a power of two a conforming execution may have another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Field {
+    pub(crate) shadow: Shadow,
+    /// What it would be where the float is as small or large as rounding may make it.
+    pub(crate) ends: [u32; 4],
+}
+
 /// Half of a number of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Part {
@@ -203,7 +214,7 @@ impl Word {
     /// became of one.
     pub(crate) fn halves(self) -> Option<[Option<Shadow>; 2]> {
         match self {
-            Self::None => Some([None; 2]),
+            Self::None | Self::Field(_) => Some([None; 2]),
             Self::Halves(halves) => Some(halves),
             Self::Narrow(low) => Some([Some(low), None]),
             Self::Float(_) | Self::Refers(_) | Self::Count(_) | Self::Part(_) => None,
@@ -224,7 +235,7 @@ impl Word {
     /// The float that is in it, whatever became of it.
     pub(crate) fn source(&self) -> Option<Shadow> {
         match self {
-            Self::None => None,
+            Self::None | Self::Field(_) => None,
             Self::Float(shadow) | Self::Narrow(shadow) => Some(*shadow),
             Self::Halves([low, high]) => Shadow::joined(*low, *high),
             Self::Refers(source) => Some(source.shadow),
@@ -243,7 +254,8 @@ impl Word {
     /// The same with every number in it replaced.
     pub(crate) fn each(self, mut f: impl FnMut(Shadow) -> Shadow) -> Self {
         match self {
-            Self::None => Self::None,
+            // An integer loses nothing.
+            Self::None | Self::Field(_) => self,
             Self::Float(shadow) => Self::Float(f(shadow)),
             Self::Narrow(shadow) => Self::Narrow(f(shadow)),
             Self::Halves(halves) => Self::Halves(halves.map(|half| half.map(&mut f))),
@@ -301,6 +313,7 @@ impl Wide {
         // Of a literal that was moved the bits say all, as of an integer.
         let words = words.map(|word| match word {
             Word::Float(shadow) if shadow.is_plain() && shadow.c == 0.0 => Word::None,
+            Word::Field(_) => Word::None,
             word => word,
         });
         match words {
@@ -328,7 +341,7 @@ pub(super) fn is_near_zero(shadow: &Shadow) -> bool {
 /// What is beside a word matters only where its bits do not say it.
 pub(super) fn relevant((word, _): &(Word, u32)) -> bool {
     match word {
-        Word::None => false,
+        Word::None | Word::Field(_) => false,
         // Constants that left an open lane are uncertain as numbers, and are what they are as integers.
         Word::Float(shadow) | Word::Narrow(shadow) => !shadow.is_plain(),
         Word::Halves(halves) => halves.iter().flatten().any(|shadow| !shadow.is_plain()),

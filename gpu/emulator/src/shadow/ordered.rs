@@ -10,8 +10,11 @@ mod order;
 
 use super::super::ir::{Compared, Comparison, Setp};
 use super::super::lanes::Bits;
+use super::fields::{Asked, is_tie};
 use super::journal::{Journal, Loss};
-use super::number::{Count, Known, NO_FLOAT, Part, Shadow, Whole, Wide, Word, depends, relevant};
+use super::number::{
+    Count, Field, Known, NO_FLOAT, Part, Shadow, Whole, Wide, Word, depends, relevant,
+};
 use super::registers::Beside;
 use super::wides::{self, halves};
 use order::{Compare, Format, Order};
@@ -43,6 +46,11 @@ enum Side {
     },
     /// A whole number that a float became.
     Whole(Shadow),
+    /// An integer that rounding leaves open.
+    Field {
+        field: Field,
+        bits: u64,
+    },
     Unknown,
 }
 
@@ -50,6 +58,7 @@ impl Side {
     fn of_word((word, bits): (Word, u32)) -> Self {
         let wide = u64::from(bits);
         match word {
+            Word::Field(field) => Self::Field { field, bits: wide },
             word if !relevant(&(word, bits)) => Self::Plain(wide),
             Word::None => Self::Plain(wide),
             Word::Float(shadow) => {
@@ -111,7 +120,27 @@ impl Side {
     fn shadow(&self) -> Option<Shadow> {
         match self {
             Self::Float { shadow, .. } | Self::Whole(shadow) => Some(*shadow),
-            Self::Plain(_) | Self::Unknown => None,
+            Self::Plain(_) | Self::Field { .. } | Self::Unknown => None,
+        }
+    }
+
+    /// As an integer of which the bits say all.
+    fn plain(self) -> Self {
+        match self {
+            Self::Field { bits, .. } => Self::Plain(bits),
+            Self::Plain(_) | Self::Float { .. } | Self::Whole(_) | Self::Unknown => self,
+        }
+    }
+
+    /// The integers that it may be, and the field that it is.
+    fn integers(&self) -> (Vec<u32>, Option<Field>) {
+        match *self {
+            Self::Plain(bits) => (vec![halves(bits)[0]], None),
+            Self::Field { field, bits } => {
+                let all = field.ends.into_iter().chain([halves(bits)[0]]).collect();
+                (all, Some(field))
+            }
+            Self::Float { .. } | Self::Whole(_) | Self::Unknown => (Vec::new(), None),
         }
     }
 
@@ -120,7 +149,7 @@ impl Side {
         match *self {
             Self::Plain(_) => &Order::ALL,
             Self::Float { had, bits, .. } => Order::of(had ^ bits, had, format.sign()),
-            Self::Whole(_) | Self::Unknown => &[],
+            Self::Whole(_) | Self::Field { .. } | Self::Unknown => &[],
         }
     }
 }
@@ -129,6 +158,7 @@ impl Side {
 #[derive(Clone, Copy, Debug)]
 struct Width {
     compare: Compare,
+    comparison: Comparison,
     bits: i32,
 }
 
@@ -145,13 +175,19 @@ impl Width {
             Compared::Float { .. } | Compared::Double | Compared::Narrow { .. } => return None,
         };
         let equality = matches!(setp.comparison, Comparison::Eq | Comparison::Ne);
-        Some(Self { compare: Compare { signed, equality }, bits })
+        let comparison = setp.comparison;
+        Some(Self { compare: Compare { signed, equality }, comparison, bits })
     }
 
     fn decision(self, sides: [Side; 2]) -> Decision {
         let [a, b] = &sides;
         match (a, b) {
             (Side::Plain(_), Side::Plain(_)) => Decision::Apart,
+            (Side::Field { .. }, Side::Field { .. } | Side::Plain(_))
+            | (Side::Plain(_), Side::Field { .. }) => self.of_fields([a, b]),
+            (Side::Field { .. }, _) | (_, Side::Field { .. }) => {
+                self.decision(sides.map(Side::plain))
+            }
             (Side::Unknown, _) | (_, Side::Unknown) => Decision::Unknown,
             (Side::Whole(_), _) | (_, Side::Whole(_)) => self.of_wholes([a, b]),
             (Side::Float { format, .. }, Side::Plain(_))
@@ -160,6 +196,20 @@ impl Width {
                 self.of_floats([a, b], *one)
             }
             (Side::Float { .. }, Side::Float { .. }) => Decision::Unknown,
+        }
+    }
+
+    /// Of exponents.
+    fn of_fields(self, sides: [&Side; 2]) -> Decision {
+        let Self { compare, comparison, bits } = self;
+        let [(a, one), (b, other)] = sides.map(Side::integers);
+        let signed = compare.signed;
+        let asked = Asked { comparison, signed, bits: bits.cast_unsigned().min(32) };
+        let fields: Vec<Field> = [one, other].into_iter().flatten().collect();
+        match asked.differs([&a, &b]) {
+            false => Decision::Apart,
+            true if is_tie(&fields) => Decision::Tie,
+            true => Decision::Open,
         }
     }
 
@@ -183,7 +233,7 @@ impl Width {
                 let value = if self.compare.signed { signed as f64 } else { bits as f64 };
                 Some([value; 2])
             }
-            Side::Float { .. } | Side::Unknown => None,
+            Side::Float { .. } | Side::Field { .. } | Side::Unknown => None,
         });
         let [Some(a), Some(b)] = ends else { return Decision::Unknown };
         let equal = a[0] + a[1] == b[0] + b[1];
@@ -201,7 +251,7 @@ impl Width {
                 Side::Float { shadow, had, .. } => {
                     (format.value(*had) - shadow.x).abs() <= f64::from(shadow.r)
                 }
-                Side::Plain(_) | Side::Whole(_) | Side::Unknown => true,
+                Side::Plain(_) | Side::Whole(_) | Side::Field { .. } | Side::Unknown => true,
             })
         };
         let of = |format: Format| self.of_format(sides, format);
@@ -257,7 +307,7 @@ impl Width {
         let [bits, other_bits] = [a, b].map(|(_, bits)| halves(bits));
         let upper = Self { bits: 32, ..self };
         let compare = Compare { signed: false, ..self.compare };
-        let lower = Self { compare, bits: 32 };
+        let lower = Self { compare, bits: 32, ..self };
         let of = |width: Self, at: usize| {
             let sides = [(words[at], bits[at]), (others[at], other_bits[at])].map(Side::of_word);
             width.decision(sides)
@@ -339,7 +389,10 @@ impl Journal {
         let both = [(setp.a, 0), (setp.b, 1)]
             .map(|(slot, k): (u16, usize)| (self.word(beside, slot, lane), self.words[k][lane]));
         let side = if width.bits == 16 { Side::of_half } else { Side::of_word };
-        let source = |operand: (Word, u32)| operand.0.source().filter(|_| relevant(&operand));
+        let source = |operand: (Word, u32)| match operand.0 {
+            Word::Field(field) => Some(field.shadow),
+            word => word.source().filter(|_| relevant(&operand)),
+        };
         (width.decision(both.map(side)), both.map(source))
     }
 }

@@ -1,6 +1,7 @@
 //! Operations that few kernels have, lane by lane.
 
 mod convert;
+mod fields;
 mod narrow;
 mod reversed;
 
@@ -163,7 +164,7 @@ impl Lane<'_> {
             }
             RareOp::Permute(mode) => Left::Word(self.permuted(mode)),
             // Whole numbers of other types, fields and products of bits.
-            RareOp::Half(half) => Left::Word(self.half_integer(half.op)),
+            RareOp::Half(half) => Left::Word(self.half_integer(half)),
             RareOp::Logic3(table) => {
                 let operands = [0, 1, 2].map(|k| self.sources[k].word());
                 let of = |k: usize, bits: u32| {
@@ -174,12 +175,7 @@ impl Lane<'_> {
                 Left::Word(self.by_bits(&operands, &of))
             }
             RareOp::Insert64 => Left::Wide(self.inserted()),
-            RareOp::Extract(extract) => {
-                // What lies above the mantissa is sign and exponent.
-                let (start, top) =
-                    (self.sources[1].word().1 & 0xff, if extract.wide { 52 } else { 23 });
-                if start >= top { none } else { self.scrambled() }
-            }
+            RareOp::Extract(extract) => self.extracted(extract),
             RareOp::MulWideHalf { .. }
             | RareOp::Find64 { .. }
             | RareOp::Reverse64
@@ -274,7 +270,8 @@ impl Lane<'_> {
         };
         let (sign, mut negative) = of(0, self);
         if !self.sources[0].is_none() {
-            let turned = self.journal.take_sign(self.beside, self.lane, (&sign, SIGN));
+            let turned = self.journal.take_sign(self.beside, self.lane, &sign);
+            self.journal.turns[self.lane] = if double { 1 << 63 } else { SIGN.into() };
             negative ^= turned;
         }
         if self.sources[1].is_none() {
@@ -299,13 +296,7 @@ impl Lane<'_> {
         let (_, selector) = self.sources[2].word();
         let [a, b] = [0, 1].map(|k| self.sources[k].bits_of_word().halves());
         let (Some(a), Some(b)) = (a, b) else {
-            let operands = [0, 1].map(|k| self.sources[k].word());
-            let of = |k: usize, bits: u32| {
-                let mut all = operands.map(|(_, bits)| bits);
-                all[k] = bits;
-                permute(mode, all[0], all[1], selector)
-            };
-            return self.by_bits(&operands, &of);
+            return self.permuted_bits(mode, selector);
         };
         let all = [a[0], a[1], b[0], b[1]];
         let half = |nibbles: u32| match nibbles & 0xff {
@@ -318,32 +309,18 @@ impl Lane<'_> {
         match (half(selector), half(selector >> 8)) {
             (Some(low), Some(high)) => Word::of_halves([low, high]),
             _ if all.iter().all(Option::is_none) => Word::None,
-            _ => self.integer(Integers::Other, 2),
+            _ => self.permuted_bits(mode, selector),
         }
     }
 
-    /// Integers of 16 bits, which may be the bits of a number: its sign may change.
-    fn half_integer(&mut self, op: super::super::ir::IntegerBinary) -> Word {
+    fn permuted_bits(&mut self, mode: Permutation, selector: u32) -> Word {
         let operands = [0, 1].map(|k| self.sources[k].word());
-        let result = halves(self.result)[0];
-        if Integers::of(op) == Integers::Extreme {
-            let low = |(word, bits): (Word, u32)| (word, bits & 0xffff);
-            return self.journal.integer(Integers::Extreme, &operands.map(low), result & 0xffff);
-        }
-        for (word, bits) in operands {
-            if let Word::Narrow(shadow) = word {
-                if (bits ^ result) & 0xffff == 0 {
-                    return word;
-                }
-                if (bits ^ result) & 0xffff == 0x8000 {
-                    return Word::Narrow(self.journal.scaled(&shadow, -1.0));
-                }
-            }
-        }
-        match Integers::of(op) {
-            op @ (Integers::Add | Integers::Subtract) => self.integer(op, 2),
-            _ => self.integer(Integers::Other, 2),
-        }
+        let of = |k: usize, bits: u32| {
+            let mut all = operands.map(|(_, bits)| bits);
+            all[k] = bits;
+            permute(mode, all[0], all[1], selector)
+        };
+        self.by_bits(&operands, &of)
     }
 
     /// bfi.b64: by halves where it takes one, as keys of 64 bits are made.

@@ -332,7 +332,7 @@ impl Beside {
 
     /// The same of a word that may be an f32 with nothing beside it. If it is an integer, it loses nothing.
     pub(crate) fn leaving_single(&self, lane: usize, word: Word, bits: u32) -> Word {
-        if word != Word::None || !self.is_open(lane) {
+        if !self.is_open(lane) || !matches!(word, Word::None | Word::Field(_)) {
             return self.leaving(lane, word);
         }
         let single = Shadow::single(bits).uncertain();

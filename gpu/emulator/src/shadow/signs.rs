@@ -1,9 +1,12 @@
 //! Signs and magnitudes that integers take from floats.
 //!
 //! A sign alone is a decision: near 0 a conforming execution may have the other one. So is the sign that another number
-//! is given. What is left without its sign is an absolute value.
+//! is given. What is left without its sign is an absolute value. A word may hold one sign or those of two halves; what an
+//! operation takes is found by what it makes of the bits, so that masks, shifts, fields and permutations are alike.
 
-use super::super::ir::{Comparison, IntegerBinary, Slot};
+mod wide;
+
+use super::super::ir::{Comparison, File, IntegerBinary, Place, Slot};
 use super::super::lanes::Bits;
 use super::super::registers::Registers;
 use super::bits::{Integers, Operand, SIGN};
@@ -14,33 +17,85 @@ use super::table::Function;
 use super::table::accuracy::Accuracy;
 use super::wides::halves;
 
-/// The number whose sign a word has as its highest bit, whatever became of the others.
-fn signed_by((word, bits): &Operand) -> Option<Shadow> {
-    match *word {
-        _ if !relevant(&(*word, *bits)) => None,
-        Word::Float(shadow) => Some(shadow),
-        Word::Refers(source) if source.bits != NO_FLOAT && (source.bits ^ bits) & !SIGN == 0 => {
-            Some(source.shadow)
+/// The bits of both halves of a word that are the signs of numbers of 16 bits.
+const SIGNS: u32 = 0x8000_8000;
+
+/// The signs in a word.
+struct Signs {
+    /// Each number, and the bit that is its sign, whatever became of the others.
+    each: [Option<(Shadow, u32)>; 2],
+    /// The bits that are no constants.
+    variable: u32,
+}
+
+impl Signs {
+    fn of((word, bits): &Operand) -> Self {
+        let whole = |shadow: Option<Shadow>| {
+            let each = [shadow.map(|shadow| (shadow, SIGN)), None];
+            Self { each, variable: u32::MAX }
+        };
+        match *word {
+            _ if !relevant(&(*word, *bits)) => Self { each: [None; 2], variable: 0 },
+            Word::Float(shadow) => whole(Some(shadow)),
+            Word::Refers(source)
+                if source.bits != NO_FLOAT && (source.bits ^ bits) & !SIGN == 0 =>
+            {
+                whole(Some(source.shadow))
+            }
+            Word::Part(Part { of: Whole::Double(shadow), bits: had, upper: true })
+                if (halves(had)[1] ^ bits) & !SIGN == 0 =>
+            {
+                whole(Some(shadow))
+            }
+            Word::Narrow(low) => Self { each: [Some((low, 0x8000)), None], variable: 0xffff },
+            Word::Halves([low, high]) => {
+                let variable = [low.map_or(0, |_| 0xffff), high.map_or(0, |_| 0xffff_0000)];
+                let each = [low.map(|low| (low, 0x8000)), high.map(|high| (high, SIGN))];
+                Self { each, variable: variable[0] | variable[1] }
+            }
+            Word::None | Word::Refers(_) | Word::Count(_) | Word::Part(_) | Word::Field(_) => {
+                whole(None)
+            }
         }
-        Word::Part(Part { of: Whole::Double(shadow), bits: had, upper: true })
-            if (halves(had)[1] ^ bits) & !SIGN == 0 =>
-        {
-            Some(shadow)
+    }
+
+    /// All bits that are signs.
+    fn mask(&self) -> u32 {
+        self.each.iter().flatten().fold(0, |all, (_, sign)| all | sign)
+    }
+}
+
+/// What an instruction makes of two words.
+type Apply = fn(u32, u32) -> u32;
+
+/// What an operation takes of an operand, each bit of whose result is one of the operand's or none of them.
+enum Taken {
+    /// Nothing.
+    Nothing,
+    /// Nothing but signs.
+    Signs(Signs),
+    /// Something else.
+    Bits,
+}
+
+impl Taken {
+    fn of(operand: &Operand, of: &dyn Fn(u32) -> u32) -> Self {
+        let signs = Signs::of(operand);
+        let (variable, mask) = (signs.variable, signs.mask());
+        let at = |bits: u32| of(operand.1 & !variable | bits & variable);
+        if at(0) == at(u32::MAX) {
+            Self::Nothing
+        } else if at(0) == at(!mask) && at(mask) == at(u32::MAX) {
+            Self::Signs(signs)
+        } else {
+            Self::Bits
         }
-        // The upper half of two alone has that bit.
-        Word::Halves([_, high]) => high,
-        Word::None | Word::Narrow(_) | Word::Refers(_) | Word::Count(_) | Word::Part(_) => None,
     }
 }
 
 impl Journal {
-    /// The sign of a number decides something. Whether it is taken the other way, which turns these bits of the result.
-    pub(super) fn take_sign(
-        &mut self,
-        beside: &mut Beside,
-        lane: usize,
-        (shadow, turns): (&Shadow, u32),
-    ) -> bool {
+    /// The sign of a number decides something. Whether it is taken the other way.
+    pub(super) fn take_sign(&mut self, beside: &mut Beside, lane: usize, shadow: &Shadow) -> bool {
         // What a library function decides says nothing of its result, which is that of the function.
         if beside.is_in_call(lane) {
             return false;
@@ -48,25 +103,40 @@ impl Journal {
         let tie = shadow.x == 0.0;
         let open = is_near_zero(shadow) && !tie;
         self.decide_in(beside, lane, open, tie);
-        let reversed = tie && depends(shadow.n) && self.tie(Comparison::Ge, [1 << lane, 0]);
-        if reversed {
-            self.turns[lane] = turns;
-        }
-        reversed
+        tie && depends(shadow.n) && self.tie(Comparison::Ge, [1 << lane, 0])
     }
 
-    /// Masks and shifts of words that leave a sign.
+    /// All signs that an operation takes of an operand. What those turn of the result that are taken the other way.
+    fn take_signs(
+        &mut self,
+        beside: &mut Beside,
+        lane: usize,
+        (operand, signs): (&Operand, &Signs),
+        of: &dyn Fn(u32) -> u32,
+    ) -> u32 {
+        let fixed = operand.1 & !signs.variable;
+        let mut turned = 0;
+        for (shadow, sign) in signs.each.iter().flatten() {
+            let turns = of(fixed) ^ of(fixed | sign);
+            if turns != 0 && self.take_sign(beside, lane, shadow) {
+                turned ^= turns;
+            }
+        }
+        turned
+    }
+
+    /// Masks and shifts of words that leave signs.
     #[inline(always)]
     pub(super) fn masked_signs(
         &mut self,
         beside: &mut Beside,
         on: u32,
-        (op, [a, b]): (IntegerBinary, [Slot; 2]),
+        (op, slots): (IntegerBinary, [Slot; 2]),
     ) {
-        let turns = match op {
-            IntegerBinary::And => SIGN,
-            IntegerBinary::ShrS => u32::MAX,
-            IntegerBinary::ShrU => 1,
+        let apply: Apply = match op {
+            IntegerBinary::And => |bits, mask| bits & mask,
+            IntegerBinary::ShrU => |bits, by| bits.checked_shr(by).unwrap_or(0),
+            IntegerBinary::ShrS => |bits, by| (bits.cast_signed() >> by.min(31)).cast_unsigned(),
             IntegerBinary::Add
             | IntegerBinary::Sub
             | IntegerBinary::MulLo
@@ -84,19 +154,29 @@ impl Journal {
             | IntegerBinary::Xor
             | IntegerBinary::Shl => return,
         };
-        for lane in Bits((beside.changed(a) | beside.changed(b)) & on) {
-            let [one, other] = [(a, 0), (b, 1)]
-                .map(|(slot, k): (Slot, usize)| (beside.word(slot, lane), self.words[k][lane]));
-            let number = match op {
-                IntegerBinary::And if other.1 == SIGN && !relevant(&other) => one,
-                IntegerBinary::And if one.1 == SIGN && !relevant(&one) => other,
-                IntegerBinary::ShrS | IntegerBinary::ShrU if other.1 == 31 => one,
-                _ => continue,
+        let changed = beside.changed(slots[0]) | beside.changed(slots[1]);
+        for lane in Bits(changed & on) {
+            let [a, b] = [0, 1].map(|k: usize| (beside.word(slots[k], lane), self.words[k][lane]));
+            match (relevant(&a), relevant(&b)) {
+                (true, false) => self.takes_signs(beside, lane, &a, &|bits| apply(bits, b.1)),
+                // An amount is no number.
+                (false, true) => self.takes_signs(beside, lane, &b, &|bits| apply(a.1, bits)),
+                (true, true) | (false, false) => false,
             };
-            if let Some(shadow) = signed_by(&number) {
-                self.take_sign(beside, lane, (&shadow, turns));
-            }
         }
+    }
+
+    /// An operation on one word that may be nothing but its signs. Whether it is.
+    pub(super) fn takes_signs(
+        &mut self,
+        beside: &mut Beside,
+        lane: usize,
+        operand: &Operand,
+        of: &dyn Fn(u32) -> u32,
+    ) -> bool {
+        let Taken::Signs(signs) = Taken::of(operand, of) else { return false };
+        self.turns[lane] = self.take_signs(beside, lane, (operand, &signs), of).into();
+        true
     }
 
     /// An operation each bit of whose result is one of its operands' or not, or depends on no bit of them. `None` where
@@ -108,23 +188,22 @@ impl Journal {
         (operands, mut result): (&[Operand], u32),
         of: &dyn Fn(usize, u32) -> u32,
     ) -> Word {
-        // Operands of which the sign counts alone.
-        let (mut signs, mut others) = (0, Vec::new());
+        // Operands of which the signs count alone.
+        let (mut signs, mut turned, mut others) = (0, 0, Vec::new());
         for (k, operand) in operands.iter().enumerate().filter(|(_, operand)| relevant(operand)) {
-            let turns = of(k, 0) ^ of(k, SIGN);
-            let only_sign =
-                turns != 0 && of(k, 0) == of(k, !SIGN) && of(k, SIGN) == of(k, u32::MAX);
-            match signed_by(operand).filter(|_| only_sign) {
-                Some(shadow) => {
+            let of = |bits: u32| of(k, bits);
+            match Taken::of(operand, &of) {
+                Taken::Nothing => {}
+                Taken::Signs(all) => {
                     signs += 1;
-                    if self.take_sign(beside, lane, (&shadow, turns)) {
-                        result ^= turns;
-                    }
+                    turned ^= self.take_signs(beside, lane, (operand, &all), &of);
                 }
-                // Of which nothing is left.
-                None if of(k, 0) == of(k, u32::MAX) && turns == 0 => {}
-                None => others.push((k, *operand)),
+                Taken::Bits => others.push((k, *operand)),
             }
+        }
+        result ^= turned;
+        if signs > 0 {
+            self.turns[lane] = turned.into();
         }
         match *others {
             [] if signs > 0 => Word::None,
@@ -144,6 +223,36 @@ impl Journal {
         }
     }
 
+    /// Signs that are put on numbers of 16 bits, or turned, by an integer of nothing but those.
+    pub(super) fn signed_halves(
+        &mut self,
+        op: Integers,
+        operands: &[Operand],
+        result: u32,
+    ) -> Option<Word> {
+        let (Integers::Other, [a, b]) = (op, operands) else { return None };
+        let ((word, bits), (_, signs)) = if relevant(a) { (a, b) } else { (b, a) };
+        let is_alone = relevant(a) != relevant(b);
+        let is_put = result == bits | signs || result == bits ^ signs;
+        if !is_alone || !is_put || signs & !SIGNS != 0 {
+            return None;
+        }
+        let mut turn = |half: Option<Shadow>, sign: u32| {
+            let is_turned = (bits ^ result) & sign != 0;
+            half.map(|half| if is_turned { self.scaled(&half, -1.0) } else { half })
+        };
+        match *word {
+            Word::Narrow(low) => turn(Some(low), 0x8000).map(Word::Narrow),
+            Word::Halves([low, high]) => Some(Word::Halves([turn(low, 0x8000), turn(high, SIGN)])),
+            Word::None
+            | Word::Float(_)
+            | Word::Refers(_)
+            | Word::Count(_)
+            | Word::Part(_)
+            | Word::Field(_) => None,
+        }
+    }
+
     /// An f32 without its sign; `None` of what is none, or not as it was.
     pub(super) fn magnitude_of(&mut self, (word, bits): Operand) -> Option<Word> {
         let shadow = match word {
@@ -155,15 +264,26 @@ impl Journal {
             | Word::Halves(_)
             | Word::Refers(_)
             | Word::Count(_)
-            | Word::Part(_) => return None,
+            | Word::Part(_)
+            | Word::Field(_) => return None,
         };
         let size = f64::from(f32::from_bits(bits & !SIGN));
         self.scalar((Function::Absolute, Accuracy::EXACT), &[shadow], false, size).map(Word::Float)
     }
 
-    /// After an operation on words: turns what signs that are taken the other way turn.
-    pub(super) fn turn_signs(&self, r: &mut Registers, slot: Slot, lanes: u32) {
-        turn(r, slot, lanes, |lane| self.turns[lane]);
+    /// After an operation: turns what signs that are taken the other way turn.
+    pub(super) fn turn_signs(&self, r: &mut Registers, place: Place, lanes: u32) {
+        match place.file {
+            File::Word => turn(r, place.slot, lanes, |lane| halves(self.turns[lane])[0]),
+            File::B64 => {
+                for lane in Bits(lanes) {
+                    let poisoned = r.b64.poison(place.slot) >> lane & 1 == 1;
+                    let value = r.b64.get(place.slot)[lane] ^ self.turns[lane];
+                    r.b64.set_lane(place.slot, lane, value, poisoned);
+                }
+            }
+            File::Predicate => {}
+        }
     }
 }
 

@@ -14,3 +14,4 @@ mod openness;
 mod parts;
 mod places;
 mod run;
+mod signs;

@@ -47,6 +47,14 @@ impl Journal {
         if let (Integers::Extreme, &[a, b]) = (op, &*operands) {
             return self.extreme_wide([a, b], result);
         }
+        if let (Integers::And, [a, b]) = (op, &*operands) {
+            let leaves = |number: &Operand, (mask, bits): &Operand| {
+                *mask == Wide::None && self.leaves_wide_sign(IntegerBinary::And, number, *bits)
+            };
+            if leaves(a, b) || leaves(b, a) {
+                return Wide::None;
+            }
+        }
         let counts: Option<Vec<Count>> = operands.iter().map(as_count).collect();
         if let Some(all) = counts
             && let Some(count) =
@@ -112,6 +120,9 @@ impl Journal {
         }
         if amount == 0 {
             return wide;
+        }
+        if self.leaves_wide_sign(op, &(wide, bits), amount.into()) {
+            return Wide::None;
         }
         if let Wide::Count(count) = wide
             && let Some(changed) = changed_units(Integers::of(op), [Word::Count(count)].into_iter())
@@ -285,7 +296,7 @@ fn op_of_halves(op: Integers) -> Integers {
         | Integers::Subtract
         | Integers::Negate
         | Integers::ShiftLeft
-        | Integers::ShiftRight
+        | Integers::ShiftRight { .. }
         | Integers::Extreme
         | Integers::Other => Integers::Other,
     }

@@ -29,13 +29,15 @@ impl Journal {
                     }
                 });
             }
-            Arithmetic::B64Binary(op, d, a, _) if op.shifts() => {
+            Arithmetic::B64Binary(op, d, a, b) if op.shifts() => {
+                self.masked_wide_signs(beside, on, (op, [a, b]));
                 let amounts = self.words[1];
                 self.each_wide(beside, on, (d, &[a]), |journal, lane, operands| {
                     journal.wide_shift(op, operands[0], amounts[lane], r.b64.get(d)[lane])
                 });
             }
             Arithmetic::B64Binary(op, d, a, b) => {
+                self.masked_wide_signs(beside, on, (op, [a, b]));
                 self.each_wide(beside, on, (d, &[a, b]), |journal, lane, operands| {
                     let result = r.b64.get(d)[lane];
                     journal.wide_integer(integers64(op), operands, result)
@@ -191,7 +193,7 @@ impl Journal {
                     |part: Part| matches!(part.of, Whole::Count(Count { summed: false, .. }));
                 let harmless = |word: Word| match word {
                     word if !relevant(&(word, 0)) => true,
-                    Word::None | Word::Count(Count { summed: false, .. }) => true,
+                    Word::None | Word::Field(_) | Word::Count(Count { summed: false, .. }) => true,
                     Word::Float(_) => false,
                     Word::Part(part) => cell(part),
                     Word::Narrow(_) | Word::Halves(_) | Word::Refers(_) | Word::Count(_) => false,
@@ -212,7 +214,7 @@ impl Journal {
 fn integers64(op: IntegerBinary) -> Integers {
     match Integers::of(op) {
         // Amounts of shifts are words; shifts do not come here.
-        Integers::ShiftLeft | Integers::ShiftRight => Integers::Other,
+        Integers::ShiftLeft | Integers::ShiftRight { .. } => Integers::Other,
         op => op,
     }
 }
@@ -220,7 +222,7 @@ fn integers64(op: IntegerBinary) -> Integers {
 /// A word that becomes 64 bits.
 fn widened(word: Word, from: WordType, result: u64) -> Wide {
     match word {
-        Word::None => Wide::None,
+        Word::None | Word::Field(_) => Wide::None,
         Word::Count(count) if from == WordType::S32 || from == WordType::U32 => {
             let whole = result.cast_signed() as f64;
             let within = (whole - count.shadow.x).abs() <= f64::from(count.shadow.r);

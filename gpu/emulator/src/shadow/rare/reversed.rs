@@ -43,24 +43,17 @@ impl Journal {
                     }
                 }
             }
-            RareOp::CopySign { double: true } => {
-                for lane in Bits(lanes) {
-                    let poisoned = r.b64.poison(slot) >> lane & 1 == 1;
-                    let value = r.b64.get(slot)[lane] ^ 1 << 63;
-                    r.b64.set_lane(slot, lane, value, poisoned);
-                }
-            }
-            RareOp::CopySign { double: false } | RareOp::Logic3(_) | RareOp::Permute(_) => {
-                self.turn_signs(r, slot, lanes);
-            }
+            RareOp::CopySign { .. }
+            | RareOp::Logic3(_)
+            | RareOp::Permute(_)
+            | RareOp::Extract(_)
+            | RareOp::Half(_) => self.turn_signs(r, rare.d, lanes),
             // They compare nothing.
             RareOp::Convert(_)
             | RareOp::Double(_)
-            | RareOp::Half(_)
             | RareOp::Narrow(_)
             | RareOp::ConvertPair { .. }
             | RareOp::MulWideHalf { .. }
-            | RareOp::Extract(_)
             | RareOp::Insert64
             | RareOp::Find64 { .. }
             | RareOp::Reverse64
