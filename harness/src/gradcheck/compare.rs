@@ -1,7 +1,7 @@
 //! Whether two programs compute the same, and what the second lacks of what the first adds up.
 
 use std::borrow::Cow;
-use std::cell::{LazyCell, OnceCell};
+use std::cell::{Cell, LazyCell, OnceCell};
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{Reversed, Schedule};
@@ -12,7 +12,7 @@ use super::draw::Case;
 use super::dtype::Dtype;
 use super::forward::{all_on_tape, ran, ran_reversed};
 use super::judge::{Checked, Judged, results, told};
-use super::kinks::together_and_alone;
+use super::kinks::{together_and_alone, unless_endless};
 use super::launch::Arrays;
 use super::manifest::Manifest;
 use super::program::{Program, ProgramError, Stopped};
@@ -92,7 +92,7 @@ impl<'a> Reference<'a> {
         &self,
         (program, case): (&Program, &Case),
         schedule: &Schedule,
-        arrays: &Arrays,
+        (arrays, no_end): (&Arrays, &Cell<bool>),
     ) -> Option<BTreeMap<String, Vec<bool>>> {
         let lockstep = Schedule::lockstep();
         let other = self.of_other();
@@ -106,7 +106,7 @@ impl<'a> Reference<'a> {
         for (pair, schedule, before) in both {
             let sites = before.memory.open_comparisons()?;
             for reversed in together_and_alone(&sites).map(Reversed::Open) {
-                let after = ran_reversed(pair, schedule, reversed).ok()?;
+                let after = unless_endless(ran_reversed(pair, schedule, reversed), no_end)?;
                 for &name in &names {
                     let [before, after] =
                         [before, &after].map(|arrays| arrays.memory.exact(arrays.buffers[name]));
@@ -132,7 +132,9 @@ impl<'a> Reference<'a> {
         let known = Checked::of_arrays(one).and(Checked::of_arrays(&other));
         let traffic = other.count();
         let mut checked = Checked { traffic, ..known };
-        let changed = LazyCell::new(|| self.changed_by_open((program, case), schedule, &other));
+        let no_end = Cell::new(false);
+        let beside = (&other, &no_end);
+        let changed = LazyCell::new(|| self.changed_by_open((program, case), schedule, beside));
         for (name, dtype, shape) in results(self.manifest, case)? {
             let expected = match one.bytes_of(name) {
                 Ok(expected) => expected,
@@ -169,6 +171,7 @@ impl<'a> Reference<'a> {
                 self.terms.get_or_init(taped).parts(name, element)
             });
         }
+        checked.endless_otherwise = no_end.get();
         Ok(checked)
     }
 }

@@ -1,6 +1,6 @@
 //! Runs a pair of kernels on a case and compares what comes back with the sweep.
 
-use std::cell::LazyCell;
+use std::cell::{Cell, LazyCell};
 use std::collections::BTreeMap;
 
 use splatcheck_emulator::{Decided, DeviceMemory, Gradient, Loss, Schedule, Shadowing, Touched};
@@ -36,6 +36,8 @@ pub struct Checked {
     pub fault: Option<String>,
     /// It took all of its time, as every other run may.
     pub endless: bool,
+    /// A run with decisions taken the other way did, as it may on every other case.
+    pub endless_otherwise: bool,
     /// It is of a second run, which found the variables of modules as the first had left them.
     pub again: bool,
     /// What the launches that are judged sent to global memory by atomics: the backward ones, or where there are
@@ -203,7 +205,9 @@ fn checked(
     let floats: Vec<_> =
         manifest.returned().map(floats).collect::<Result<_, _>>().map_err(Stopped::Fault)?;
     let taken = expected(pair, &arrays, &gradient);
-    let changed = LazyCell::new(|| changed_by_open(pair, (start, schedule), (&arrays, &taken)));
+    let no_end = Cell::new(false);
+    let run = (start, schedule, &no_end);
+    let changed = LazyCell::new(|| changed_by_open(pair, run, (&arrays, &taken)));
     let judge = |expected: &Expected| {
         let each = manifest.returned().zip(&floats).zip(expected).enumerate();
         let judged = |(at, (((of, name), floats), expected)): Each<'_>| {
@@ -221,10 +225,11 @@ fn checked(
     };
     let mut all = judge(&taken);
     if all.iter().any(|judged| !judged.wrong.is_empty())
-        && let Some(either) = either_way(pair, (start, schedule), (&arrays, &taken))
+        && let Some(either) = either_way(pair, run, (&arrays, &taken))
     {
         all.iter_mut().zip(judge(&either)).for_each(|(judged, either)| judged.accept(&either));
     }
+    checked.endless_otherwise = no_end.get();
     let alone = LazyCell::new(|| by_given(manifest, case, &arrays));
     for ((of, _), judged) in manifest.returned().zip(all) {
         let buffer = arrays.buffers[of];

@@ -6,10 +6,13 @@
 //! outputs as they were, but for a few that have no value there: `x == 0 ? 1 : sin(x) / x` has a branch of its own
 //! because the other one is 0/0, and nobody knows its derivative.
 
+use std::cell::Cell;
+
 use splatcheck_emulator::{DeviceMemory, Gradient, Reversed, Schedule, Shadowing, Site, Which};
 
 use super::forward::{Pair, swept};
 use super::launch::Arrays;
+use super::program::Stopped;
 
 /// Comparisons of a program that are reversed one by one.
 const ALONE: usize = 8;
@@ -17,8 +20,16 @@ const ALONE: usize = 8;
 /// Of each returned gradient the derivatives and how far they are uncertain.
 pub(super) type Expected = Vec<Vec<(f64, f64)>>;
 
-/// How the kernels run: the memory that they begin on, as they did before, and in which order.
-type Run<'r> = (&'r dyn Fn() -> DeviceMemory, &'r Schedule);
+/// How the kernels run: the memory that they begin on, as they did before, in which order, and whether a run with
+/// decisions taken the other way has had no end.
+type Run<'r> = (&'r dyn Fn() -> DeviceMemory, &'r Schedule, &'r Cell<bool>);
+
+/// What came of a run, if there is anything. One that had no end is kept in mind.
+pub(super) fn unless_endless<T>(ran: Result<T, Stopped>, no_end: &Cell<bool>) -> Option<T> {
+    let is_endless = matches!(ran, Err(Stopped::NoEnd(_)));
+    no_end.set(no_end.get() || is_endless);
+    ran.ok()
+}
 
 /// What the sweep expects of each returned gradient.
 pub(super) fn expected(
@@ -35,15 +46,14 @@ pub(super) fn expected(
 /// them leaves no other spelling of the function.
 pub(super) fn either_way(
     pair: Pair<'_>,
-    (start, schedule): Run<'_>,
+    (start, schedule, no_end): Run<'_>,
     (arrays, taken): (&Arrays, &Expected),
 ) -> Option<Expected> {
     let ties: Vec<Site> = arrays.memory.ties().collect();
     let mut either: Option<Expected> = None;
     for reversed in together_and_alone(&ties).map(Reversed::Ties) {
-        let Ok((other, gradient)) = swept(pair, start(), schedule, Some(reversed)) else {
-            continue;
-        };
+        let ran = swept(pair, start(), schedule, Some(reversed));
+        let Some((other, gradient)) = unless_endless(ran, no_end) else { continue };
         if let Some(gaps) = same_outputs(pair, arrays, &other) {
             let widest = either.take().unwrap_or_else(|| taken.clone());
             either = Some(around(widest, &expected(pair, &other, &gradient), gaps));
@@ -65,16 +75,17 @@ pub(super) fn together_and_alone(sites: &[Site]) -> impl Iterator<Item = Which> 
 /// An element that is off and stays as it is has no such comparison to excuse it.
 pub(super) fn changed_by_open(
     pair: Pair<'_>,
-    (start, schedule): Run<'_>,
+    (start, schedule, no_end): Run<'_>,
     (arrays, taken): (&Arrays, &Expected),
 ) -> Option<Vec<Vec<bool>>> {
     let (manifest, program, case) = pair;
     let found = |arrays: &Arrays, name: &str| arrays.memory.exact(arrays.buffers[name]);
     let mut changed: Vec<Vec<bool>> = taken.iter().map(|all| vec![false; all.len()]).collect();
     for reversed in together_and_alone(&arrays.memory.open_comparisons()?).map(Reversed::Open) {
-        let (mut other, gradient) = swept(pair, start(), schedule, Some(reversed)).ok()?;
+        let ran = swept(pair, start(), schedule, Some(reversed));
+        let (mut other, gradient) = unless_endless(ran, no_end)?;
         let run = (Shadowing::Values, schedule);
-        other.launch((program, case), &manifest.backward, run).ok()?;
+        unless_endless(other.launch((program, case), &manifest.backward, run), no_end)?;
         let expected = expected(pair, &other, &gradient);
         for (at, (_, name)) in manifest.returned().enumerate() {
             let [before, after] = [arrays, &other].map(|arrays| found(arrays, name));

@@ -330,7 +330,7 @@ impl Asked {
             ran.failing.push((case.clone(), order));
         }
         if wrong && ran.found.is_none() {
-            let mut found = if checked.endless {
+            let mut found = if checked.endless || checked.endless_otherwise {
                 let (case, checked) = (case.clone(), checked.clone());
                 Found { index, case, order, checked, purpose: None }
             } else {
@@ -362,12 +362,13 @@ impl Asked {
         (order, schedule): (usize, &Schedule),
         was_fault: bool,
     ) -> Result<Found, ProgramError> {
-        // A smaller case in which a kernel does not end is another fault, and costs all of its time.
+        // A smaller case in which a kernel does not end is another fault, and costs all of its time. So does one whose
+        // runs with decisions taken the other way do not end: after the first, no more are tried.
         let mut endless = false;
         let mut fails = |case: &Case| {
             let stopped = endless || interrupt::is_asked();
             let one = if stopped { None } else { self.ask(programs, case, schedule).ok() };
-            endless |= one.as_ref().is_some_and(|one| one.endless);
+            endless |= one.as_ref().is_some_and(|one| one.endless || one.endless_otherwise);
             one.is_some_and(|one| {
                 one.is_wrong() && !one.endless && one.fault.is_some() == was_fault
             })
