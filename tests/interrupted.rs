@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a command works before Ctrl-C comes: far less than it takes.
-const BEFORE: Duration = Duration::from_secs(4);
+const BEFORE: Duration = Duration::from_secs(2);
 /// How long a busy machine may take to start it.
 const TO_START: Duration = Duration::from_secs(60);
 

@@ -219,7 +219,7 @@ fn a_campaign_under_a_random_killer_loses_no_finding_and_hides_no_death() {
         println!("NOT EXERCISED: the random killer: there is no {DEVICE}\n{devices}");
         return;
     }
-    let count = cases(80);
+    let count = cases(50);
     let [quiet, killed] = ["quiet", "killed"].map(|_| tempfile::tempdir().expect("a folder"));
     let code = on_a_wrong_kernel(quiet.path(), count).wait().expect("it ends").code();
     assert_eq!(code, Some(1), "the kernel is wrong");

@@ -103,7 +103,7 @@ fn packed_rows_are_judged() {
         say(here, &[&words[..], cases].concat())
     };
     for manifest in ["dense.toml", "sparse.toml"] {
-        let said = on("", manifest, &["--corpus", &corpus, "--cases", "60", "--seed", "3"]);
+        let said = on("", manifest, &["--corpus", &corpus, "--cases", "20", "--seed", "3"]);
         assert_eq!(said.code, Some(0), "{manifest}: {}\n{}", said.out, said.err);
     }
     for (variant, found) in [
@@ -143,10 +143,10 @@ fn packed_rows_that_a_projection_writes_are_judged() {
         let words = ["ptx", &program, "--manifest", "m.toml", "--jobs", "2"];
         say(here, &[&words[..], cases].concat())
     };
-    let said = on("", &text, &["--corpus", &corpus, "--cases", "60", "--seed", "3"]).exits(0);
+    let said = on("", &text, &["--corpus", &corpus, "--cases", "20", "--seed", "3"]).exits(0);
     let listed = said.out.contains("NOT EXERCISED: opacities, colors, covars2d: no parameter");
     assert!(listed && !said.out.contains("NOT EXERCISED: visible"), "{}", said.out);
-    let cases = ["--cases", "40", "--seed", "3"];
+    let cases = ["--cases", "20", "--seed", "3"];
     for (variant, found) in [
         // Blocks write over each other's rows, and leave others.
         ("_unshifted", "a data race on "),

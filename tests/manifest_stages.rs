@@ -226,7 +226,7 @@ fn an_image_in_wgsl_agrees_and_a_broken_one_is_found() {
     fs::write(here.join("k.toml"), manifest).expect("written");
     let judged = |program: &str| {
         fs::write(here.join("k.wgsl"), program).expect("written");
-        say(here, &["wgsl", "k.wgsl", "--manifest", "k.toml", "--corpus", &corpus, "--cases", "20"])
+        say(here, &["wgsl", "k.wgsl", "--manifest", "k.toml", "--corpus", &corpus, "--cases", "8"])
     };
     let said = judged(&program);
     if said.err.contains("no engine of wgpu on this machine") {
