@@ -95,7 +95,7 @@ fn fast_math_agrees_as_well() {
 fn every_engine_of_this_machine_agrees() {
     on_every_engine(|found, engine| {
         // Fewer on the emulator with WGSL's kernels: it has five widths, and takes several times as long.
-        let all = cases(if found.emulates_wgsl() { 3 } else { 12 });
+        let all = cases(if found.emulates_wgsl() { 2 } else { 6 });
         let settings = settings(Setting::sweep(found.info.lane_width));
         let report = judge(&settings, found.spec.id(), engine, all.clone());
         assert_all_agree(&report, &settings, &all);
