@@ -145,14 +145,11 @@ impl Journal {
         if let Arithmetic::Rare(rare) = op {
             self.reverse_rare(r, rare, lanes);
         }
-        match *op {
-            Arithmetic::WordBinary(_, slot, ..) => {
-                self.turn_signs(r, Place { file: File::Word, slot }, lanes[0]);
-            }
-            Arithmetic::B64Binary(_, slot, ..) => {
-                self.turn_signs(r, Place { file: File::B64, slot }, lanes[0]);
-            }
-            _ => {}
+        if let Arithmetic::WordBinary(_, slot, ..) = *op {
+            self.turn_signs(r, Place { file: File::Word, slot }, lanes[0]);
+        }
+        if let Arithmetic::B64Binary(_, slot, ..) = *op {
+            self.turn_signs(r, Place { file: File::B64, slot }, lanes[0]);
         }
         let Arithmetic::Setp(Setp { d, q, .. }) = *op else { return };
         for slot in [d, q].into_iter().filter(|&slot| slot != SINK) {
