@@ -379,17 +379,17 @@ fn makes_constant(op: Integers, operands: &[Operand]) -> bool {
     let all = [first, second];
     let is_low = |o: &&Operand| matches!(o.0, Word::Narrow(_)) && o.1 >> 16 == 0;
     let is_narrow = |o: &&Operand| matches!(o.0, Word::Narrow(_) | Word::Halves(_));
-    let (mantissas, above) = match (all.iter().any(is_low), all.iter().any(is_narrow)) {
-        (true, _) => (0x7fff, 15),
-        (false, true) => (0x7fff_7fff, 31),
-        (false, false) => (MANTISSA, 23),
+    let (mantissas, left, right) = match (all.iter().any(is_low), all.iter().any(is_narrow)) {
+        (true, _) => (0x7fff, 31, 15),
+        (false, true) => (0x7fff_7fff, 31, 31),
+        (false, false) => (MANTISSA, 23, 23),
     };
     match op {
-        Integers::And => [first, second].iter().any(|o| !relevant(o) && o.1 & mantissas == 0),
+        Integers::And => all.iter().any(|o| !relevant(o) && o.1 & mantissas == 0),
         // A number of units is no mantissa.
         Integers::ShiftLeft if matches!(first.0, Word::Count(_)) => false,
-        Integers::ShiftLeft => second.1 >= if above == 23 { 23 } else { 31 },
-        Integers::ShiftRight { .. } => second.1 >= above,
+        Integers::ShiftLeft => second.1 >= left,
+        Integers::ShiftRight { .. } => second.1 >= right,
         Integers::Add
         | Integers::Subtract
         | Integers::Negate

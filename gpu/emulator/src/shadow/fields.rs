@@ -77,8 +77,8 @@ fn of_ends(shadow: Shadow, ends: [u32; 4], result: u32, of: &dyn Fn(u32) -> Opti
     }
 }
 
-/// An operation of two integers that keeps their order, or may.
-fn applied(op: Integers, [a, b]: [u32; 2]) -> Option<u32> {
+/// What an instruction makes of two words; `None` of one whose result is neither a mask, a shift nor a sum.
+pub(super) fn applied(op: Integers, [a, b]: [u32; 2]) -> Option<u32> {
     match op {
         Integers::Add => Some(a.wrapping_add(b)),
         Integers::Subtract => Some(a.wrapping_sub(b)),

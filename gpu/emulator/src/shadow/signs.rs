@@ -10,6 +10,7 @@ use super::super::ir::{Comparison, File, IntegerBinary, Place, Slot};
 use super::super::lanes::Bits;
 use super::super::registers::Registers;
 use super::bits::{Integers, Operand, SIGN};
+use super::fields::applied;
 use super::journal::Journal;
 use super::number::{NO_FLOAT, Part, Shadow, Whole, Word, depends, is_near_zero, relevant};
 use super::registers::Beside;
@@ -64,9 +65,6 @@ impl Signs {
         self.each.iter().flatten().fold(0, |all, (_, sign)| all | sign)
     }
 }
-
-/// What an instruction makes of two words.
-type Apply = fn(u32, u32) -> u32;
 
 /// What an operation takes of an operand, each bit of whose result is one of the operand's or none of them.
 enum Taken {
@@ -133,27 +131,11 @@ impl Journal {
         on: u32,
         (op, slots): (IntegerBinary, [Slot; 2]),
     ) {
-        let apply: Apply = match op {
-            IntegerBinary::And => |bits, mask| bits & mask,
-            IntegerBinary::ShrU => |bits, by| bits.checked_shr(by).unwrap_or(0),
-            IntegerBinary::ShrS => |bits, by| (bits.cast_signed() >> by.min(31)).cast_unsigned(),
-            IntegerBinary::Add
-            | IntegerBinary::Sub
-            | IntegerBinary::MulLo
-            | IntegerBinary::MulHiS
-            | IntegerBinary::MulHiU
-            | IntegerBinary::DivS
-            | IntegerBinary::DivU
-            | IntegerBinary::RemS
-            | IntegerBinary::RemU
-            | IntegerBinary::MinS
-            | IntegerBinary::MinU
-            | IntegerBinary::MaxS
-            | IntegerBinary::MaxU
-            | IntegerBinary::Or
-            | IntegerBinary::Xor
-            | IntegerBinary::Shl => return,
-        };
+        let op = Integers::of(op);
+        if !matches!(op, Integers::And | Integers::ShiftRight { .. }) {
+            return;
+        }
+        let apply = |a: u32, b: u32| applied(op, [a, b]).unwrap_or(0);
         let changed = beside.changed(slots[0]) | beside.changed(slots[1]);
         for lane in Bits(changed & on) {
             let [a, b] = [0, 1].map(|k: usize| (beside.word(slots[k], lane), self.words[k][lane]));

@@ -49,7 +49,7 @@ impl Journal {
         }
         if let (Integers::And, [a, b]) = (op, &*operands) {
             let leaves = |number: &Operand, (mask, bits): &Operand| {
-                *mask == Wide::None && self.leaves_wide_sign(IntegerBinary::And, number, *bits)
+                *mask == Wide::None && self.leaves_wide_sign(op, number, *bits)
             };
             if leaves(a, b) || leaves(b, a) {
                 return Wide::None;
@@ -121,7 +121,7 @@ impl Journal {
         if amount == 0 {
             return wide;
         }
-        if self.leaves_wide_sign(op, &(wide, bits), amount.into()) {
+        if self.leaves_wide_sign(Integers::of(op), &(wide, bits), amount.into()) {
             return Wide::None;
         }
         if let Wide::Count(count) = wide

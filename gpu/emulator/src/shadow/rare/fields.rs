@@ -28,14 +28,13 @@ impl Lane<'_> {
             Word::Halves([low, _]) if (start, length) == (0, 16) => half(low),
             Word::Halves([_, high]) if (start, length) == (16, 16) => half(high),
             Word::Narrow(_) | Word::Halves(_) | Word::Part(_) => self.scrambled(),
-            Word::None | Word::Count(_) if start >= 23 => none,
-            Word::Float(_) | Word::Refers(_) if start >= 23 => {
+            Word::None | Word::Count(_) | Word::Float(_) | Word::Refers(_) if start < 23 => {
+                self.scrambled()
+            }
+            Word::None | Word::Count(_) => none,
+            Word::Float(_) | Word::Refers(_) | Word::Field(_) => {
                 Left::Word(field(&operand, halves(self.result)[0], &|bits| Some(of(bits))))
             }
-            Word::Field(_) => {
-                Left::Word(field(&operand, halves(self.result)[0], &|bits| Some(of(bits))))
-            }
-            Word::None | Word::Count(_) | Word::Float(_) | Word::Refers(_) => self.scrambled(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::super::ir::{IntegerBinary, Slot};
 use super::super::super::lanes::Bits;
+use super::super::bits::Integers;
 use super::super::journal::Journal;
 use super::super::number::{Shadow, Wide};
 use super::super::registers::Beside;
@@ -32,27 +33,21 @@ fn is_sign(operand: &Operand, of: &dyn Fn(u64) -> u64) -> bool {
 }
 
 /// What an instruction makes of 64 bits and an amount or a mask. `None` of one that leaves no sign alone.
-fn apply(op: IntegerBinary) -> Option<fn(u64, u64) -> u64> {
+fn apply(op: Integers) -> Option<fn(u64, u64) -> u64> {
     match op {
-        IntegerBinary::And => Some(|bits, mask| bits & mask),
-        IntegerBinary::ShrU => Some(|bits, by| if by < 64 { bits >> by } else { 0 }),
-        IntegerBinary::ShrS => Some(|bits, by| (bits.cast_signed() >> by.min(63)).cast_unsigned()),
-        IntegerBinary::Add
-        | IntegerBinary::Sub
-        | IntegerBinary::MulLo
-        | IntegerBinary::MulHiS
-        | IntegerBinary::MulHiU
-        | IntegerBinary::DivS
-        | IntegerBinary::DivU
-        | IntegerBinary::RemS
-        | IntegerBinary::RemU
-        | IntegerBinary::MinS
-        | IntegerBinary::MinU
-        | IntegerBinary::MaxS
-        | IntegerBinary::MaxU
-        | IntegerBinary::Or
-        | IntegerBinary::Xor
-        | IntegerBinary::Shl => None,
+        Integers::And => Some(|bits, mask| bits & mask),
+        Integers::ShiftRight { signed: false } => {
+            Some(|bits, by| if by < 64 { bits >> by } else { 0 })
+        }
+        Integers::ShiftRight { signed: true } => {
+            Some(|bits, by| (bits.cast_signed() >> by.min(63)).cast_unsigned())
+        }
+        Integers::Add
+        | Integers::Subtract
+        | Integers::Negate
+        | Integers::ShiftLeft
+        | Integers::Extreme
+        | Integers::Other => None,
     }
 }
 
@@ -60,7 +55,7 @@ impl Journal {
     /// Whether a mask, or a shift by so much, leaves nothing but the sign of a number.
     pub(in super::super) fn leaves_wide_sign(
         &self,
-        op: IntegerBinary,
+        op: Integers,
         operand: &Operand,
         other: u64,
     ) -> bool {
@@ -90,7 +85,7 @@ impl Journal {
         on: u32,
         (op, [a, b]): (IntegerBinary, [Slot; 2]),
     ) {
-        let Some(apply) = apply(op) else { return };
+        let Some(apply) = apply(Integers::of(op)) else { return };
         let shifts = op.shifts();
         if !beside.has_wide(a) && (shifts || !beside.has_wide(b)) {
             return;
