@@ -33,7 +33,7 @@ pub(crate) use bounded::Decided;
 pub use dual::Dual;
 pub use elementary::{exp, ln};
 pub(crate) use extra::rounded;
-pub use extra::{EvaluationOrders, Extra, ExtraRoundings, NoRoundings, Roundings};
+pub use extra::{EvaluationOrders, ExtraRoundings, NoRoundings, Roundings};
 pub use half::{HalfFormat, LaneSum};
 pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 pub(crate) use model::{SMALLEST, ULP};

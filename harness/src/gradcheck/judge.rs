@@ -54,6 +54,12 @@ impl Checked {
         self.fault.is_some() || self.arrays.iter().any(|judged| !judged.wrong.is_empty())
     }
 
+    /// Whether a run of this case took all of its time, as that of each smaller case may.
+    #[must_use]
+    pub fn has_no_end(&self) -> bool {
+        self.endless || self.endless_otherwise
+    }
+
     /// Elements that were compared, of all arrays.
     #[must_use]
     pub fn compared(&self) -> usize {

@@ -366,8 +366,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
         extra: Roundings,
         terms: impl FnOnce() -> [Self; N],
     ) -> Self {
-        let counts = M::COUNTS_EXTRA_ROUNDINGS && !extra.is_none();
-        if counts { self.grown(extra, terms()) } else { self }
+        if extra.is_none() { self } else { self.grown(extra, terms()) }
     }
 
     #[inline(always)]
@@ -377,7 +376,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
 
     #[inline(always)]
     fn spread<const N: usize>(self, terms: [Self; N]) -> Self {
-        if M::COUNTS_EXTRA_ROUNDINGS { Self::magnitudes(terms) } else { self.like(0.0) }
+        Self::magnitudes(terms)
     }
 
     #[inline(always)]

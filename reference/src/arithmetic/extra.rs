@@ -15,9 +15,8 @@
 //! another argument. What K does not hold: intermediates of the program that overflow or underflow
 //! where the expression's do not.
 
-use super::model::{ArithmeticModel, Model};
+use super::model::ArithmeticModel;
 use std::fmt;
-use std::marker::PhantomData;
 use std::str::FromStr;
 
 /// The most roundings on a term's way into any intermediate of a program; 0 for the expression as it
@@ -173,16 +172,6 @@ impl EvaluationOrders {
     }
 }
 
-/// A model whose [`Bounded`](super::Bounded) numbers grow by extra roundings. The others have no code
-/// for them, so that bounds without any cost what they did and keep their bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Extra<M>(PhantomData<M>);
-
-impl<M: Model> Model for Extra<M> {
-    const TABLE: ArithmeticModel = M::TABLE;
-    const COUNTS_EXTRA_ROUNDINGS: bool = true;
-}
-
 /// [`Arith::rounded_again`](super::Arith::rounded_again) with terms that nothing computes where nothing
 /// reads them, in the registers of the walk that names them.
 macro_rules! rounded {
@@ -200,7 +189,7 @@ pub(crate) use rounded;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arithmetic::{Arith, Bounded, Cuda, Scalar, Wgsl};
+    use crate::arithmetic::{Arith, Bounded, Cuda, Model, Scalar, Wgsl};
 
     #[test]
     fn only_what_can_be_counted_is_read() {
@@ -226,16 +215,16 @@ mod tests {
         }
         let (u, terms) = (f64::powi(2.0, -24), [1.0, -1.0]);
         assert_eq!(grown::<Cuda>(3, terms), 0.0, "a model that does not count");
-        assert_eq!(grown::<Extra<Cuda>>(0, terms), 0.0, "none");
-        let floor = grown::<Extra<Cuda>>(3, terms);
+        assert_eq!(grown::<Cuda>(0, terms), 0.0, "none");
+        let floor = grown::<Cuda>(3, terms);
         assert!((6.0 * u..6.001 * u).contains(&floor), "{floor:e}: 3 u (1 + 1)");
-        let wgsl = grown::<Extra<Wgsl>>(3, terms);
+        let wgsl = grown::<Wgsl>(3, terms);
         assert!((12.0 * u..12.001 * u).contains(&wgsl), "{wgsl:e}: its unit is twice that");
-        assert_eq!(grown::<Extra<Wgsl>>(3, [0.0, 0.0]), 0.0, "nothing is rounded to nothing");
-        let wide = Bounded::<Extra<Cuda>>::new(1.0, 1.0);
+        assert_eq!(grown::<Wgsl>(3, [0.0, 0.0]), 0.0, "nothing is rounded to nothing");
+        let wide = Bounded::<Cuda>::new(1.0, 1.0);
         let grown = wide.rounded_again(ExtraRoundings(1).into(), || [wide]).radius() - 1.0;
         assert!((2.0 * u..2.001 * u).contains(&grown), "{grown:e}: the term may be 2");
-        let unknown = Bounded::<Extra<Cuda>>::new(1.0, f64::INFINITY);
+        let unknown = Bounded::<Cuda>::new(1.0, f64::INFINITY);
         let sum = wide.rounded_again(ExtraRoundings(1).into(), || [unknown]);
         assert_eq!(sum.radius(), f64::INFINITY, "an unknown term leaves nothing known");
     }

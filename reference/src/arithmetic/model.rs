@@ -37,8 +37,6 @@ pub struct ArithmeticModel {
 pub trait Model: Copy + std::fmt::Debug + Default + PartialEq + Send + Sync + 'static {
     /// The table.
     const TABLE: ArithmeticModel;
-    /// Whether [`super::Arith::rounded_again`] widens a radius: see [`super::Extra`].
-    const COUNTS_EXTRA_ROUNDINGS: bool = false;
 }
 
 /// IEEE 754 binary32, round to nearest, correctly rounded throughout, subnormals kept. Fused

@@ -107,7 +107,7 @@ pub trait Arith:
     }
 
     /// The intermediate `self`, the sum of `terms`, of a program that rounds each of them up to `extra`
-    /// times on its way into that sum. Only [`Bounded`](super::Bounded) over [`Extra`](super::Extra) knows the difference; every other
+    /// times on its way into that sum. Only [`Bounded`](super::Bounded) knows the difference; every other
     /// instance is just `self`.
     #[must_use]
     #[inline(always)]
@@ -130,7 +130,7 @@ pub trait Arith:
     }
 
     /// A term that stands for an intermediate that another program may never form: the sum of the
-    /// magnitudes of its own terms. Only [`Bounded`](super::Bounded) over [`Extra`](super::Extra) reads it in
+    /// magnitudes of its own terms. Only [`Bounded`](super::Bounded) reads it in
     /// [`Self::rounded_again`]; for every other instance it is 0.
     #[must_use]
     #[inline(always)]

@@ -18,7 +18,6 @@ mod backward_lanes;
 mod backward_paths;
 mod bin;
 mod camera;
-mod counting;
 mod forward_lanes;
 mod forward_paths;
 mod forward_subsets;

@@ -45,7 +45,6 @@
 //! kernel and for the oracle ([`one_minus_alpha`]): what the forward pass lost in rounding 1 - T is an
 //! input's error, which no backward pass can know.
 
-mod arrays;
 mod checkpoints;
 #[cfg(test)]
 mod tests;

@@ -66,7 +66,7 @@ pub fn lifted<S: Scalar>(directions: &[[f32; 3]]) -> Vec<V3<S>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arithmetic::{Bounded, Cuda, Dual, Extra};
+    use crate::arithmetic::{Bounded, Cuda, Dual};
     use approx::assert_relative_eq;
 
     const DIRECTIONS: [[f32; 3]; 3] = [[0.5, -1.25, 2.0], [-3.0, 0.25, 0.5], [0.0, 0.0, -2.0]];
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_right_kernel_in_f32_lies_within_the_bounds() {
         let (count, all) = (16, coefficients(16));
-        let bounds = forward::<Bounded<Extra<Cuda>>>(
+        let bounds = forward::<Bounded<Cuda>>(
             &lifted(&DIRECTIONS),
             &all.iter().map(|&x| Bounded::from_f32(x)).collect::<Vec<_>>(),
             EvaluationOrders::STANDARD,

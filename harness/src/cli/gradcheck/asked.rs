@@ -330,7 +330,7 @@ impl Asked {
             ran.failing.push((case.clone(), order));
         }
         if wrong && ran.found.is_none() {
-            let mut found = if checked.endless || checked.endless_otherwise {
+            let mut found = if checked.has_no_end() {
                 let (case, checked) = (case.clone(), checked.clone());
                 Found { index, case, order, checked, purpose: None }
             } else {
@@ -368,7 +368,7 @@ impl Asked {
         let mut fails = |case: &Case| {
             let stopped = endless || interrupt::is_asked();
             let one = if stopped { None } else { self.ask(programs, case, schedule).ok() };
-            endless |= one.as_ref().is_some_and(|one| one.endless || one.endless_otherwise);
+            endless |= one.as_ref().is_some_and(Checked::has_no_end);
             one.is_some_and(|one| {
                 one.is_wrong() && !one.endless && one.fault.is_some() == was_fault
             })

@@ -8,9 +8,7 @@ use super::files::result_file::{Number, Radii, write_result};
 use splatcheck_judge::io::InputError;
 use splatcheck_judge::judge::Arithmetic;
 use splatcheck_judge::under;
-use splatcheck_reference::arithmetic::{
-    Bounded, EvaluationOrders, Extra, Model, Scalar, Vectorized,
-};
+use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Model, Scalar, Vectorized};
 use splatcheck_reference::splat::bounds::{Undecided, pipeline};
 use splatcheck_reference::splat::rasterize::{Raster, rasterize};
 use splatcheck_reference::splat::render::{
@@ -75,7 +73,7 @@ fn bounds_under<M: Model>(
     case: &Case,
     computed: &Computed<f64>,
 ) -> Result<(Radii<f64>, Undecided), TooManyPairs> {
-    let scene = case.scene.map(Bounded::<Extra<M>>::from_f32);
+    let scene = case.scene.map(Bounded::<M>::from_f32);
     let bounds = pipeline(&scene, &case.convention, EvaluationOrders::STANDARD)?;
     let radii = Radii {
         model: M::TABLE.name,

@@ -21,7 +21,7 @@ use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{
     AnyCase, BuiltIn, CaseError, CaseId, FailedRun, Job, Notes, Oracle,
 };
-use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Extra, Model, Scalar};
+use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Model, Scalar};
 use splatcheck_reference::splat::harmonics::{backward, forward, lifted};
 use splatcheck_reference::splat::{Camera, Colors};
 use std::any::Any;
@@ -313,10 +313,9 @@ fn expect<M: Model>(given: &Harmonics, is_backward: bool) -> Expectation {
     let Harmonics { directions, coefficients, v_colors, count } = given;
     let n = directions.len();
     let values = |all: &[f32]| all.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
-    let bounded = |all: &[f32]| -> Vec<Bounded<Extra<M>>> {
-        all.iter().map(|&x| Bounded::from_f32(x)).collect()
-    };
-    let output = |name, shape: Vec<usize>, values: Vec<f64>, bounds: Vec<Bounded<Extra<M>>>| {
+    let bounded =
+        |all: &[f32]| -> Vec<Bounded<M>> { all.iter().map(|&x| Bounded::from_f32(x)).collect() };
+    let output = |name, shape: Vec<usize>, values: Vec<f64>, bounds: Vec<Bounded<M>>| {
         let each = values.into_iter().zip(bounds);
         let bounds: Vec<Bound> = each.map(|(x, bound)| (x, bound.radius_about(x))).collect();
         Rows::single(Output { name, shape, bound: OutputBound::Interval(bounds) })

@@ -18,7 +18,7 @@ use splatcheck_judge::judge::{Arithmetic, Bound, Expectation, Output, OutputBoun
 use splatcheck_judge::under;
 use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{AnyCase, CaseError, CaseId, FailedRun, Job, Notes, Oracle};
-use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Extra, Model};
+use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Model};
 use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_reference::splat::bounds::pipeline;
 use splatcheck_reference::splat::render::{Gradients, render_backward};
@@ -147,7 +147,7 @@ impl Oracle for WholeOracle {
 fn expect<M: Model>(oracle: &WholeOracle) -> Expectation {
     let (scene, values) = (&oracle.case.scene, &oracle.gradients);
     // A program's own derivation is not known: the bounds hold every standard one.
-    let activated = oracle.raw.activated::<Bounded<Extra<M>>>(scene);
+    let activated = oracle.raw.activated::<Bounded<M>>(scene);
     let mut bounds = pipeline(&activated, &oracle.case.convention, EvaluationOrders::STANDARD);
     if let Ok(bounds) = &mut bounds {
         oracle.raw.chain(&activated, &mut bounds.gradients);

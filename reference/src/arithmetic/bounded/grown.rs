@@ -1,15 +1,7 @@
 //! How a radius grows by extra roundings (see `arithmetic/extra.rs`).
 
 use super::{Bounded, INFLATE, SUBNORMAL_STEP, ULP};
-use crate::arithmetic::{Extra, Lanes, Model, Roundings};
-
-impl<M: Model> Bounded<M> {
-    /// The same number, of which intermediates may be rounded more often.
-    #[must_use]
-    pub fn counting(self) -> Bounded<Extra<M>> {
-        Bounded::with(self.value, self.radius)
-    }
-}
+use crate::arithmetic::{Lanes, Model, Roundings};
 
 impl<M: Model, L: Lanes<Elem = f64>> Bounded<M, L> {
     /// With K u for what all the roundings may cost: (1 + u)^K - 1 <= K u / (1 - K u) <= K u (1 + 2 K u)

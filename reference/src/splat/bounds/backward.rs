@@ -6,9 +6,8 @@
 //! sum of the terms' radii, and how many terms each tile adds.
 
 use super::backward_lanes::{TileJob, TileSums};
-use super::counting::CountingImage;
 use crate::arithmetic::ElementBound;
-use crate::arithmetic::{Bounded, LaneJob, Model, dispatch};
+use crate::arithmetic::{Bounded, Model, dispatch};
 use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::formulated::BackwardView;
 use crate::splat::formulation::TermFormat;
@@ -60,22 +59,13 @@ pub fn backward<M: Model>(
 /// A walk from the front decides the stop again, so an undecided one is followed both ways; the
 /// pixel's value is what f64 decides, from the inputs that the formulation reads.
 ///
-/// Extra roundings of the formulation have code of their own, so that bounds without any stay as fast.
-/// It takes one pixel at a time: the numbers are the same, and the walk need not be compiled for every
-/// width of a register once more.
 #[must_use]
 pub fn backward_as<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     inputs: &BackwardView<'_, Bounded<M>>,
 ) -> GradientBounds {
-    let formulation = inputs.formulation();
-    let bounds = if formulation.extra_roundings().is_none() {
-        in_tiles(view, inputs, |job| dispatch(job))
-    } else {
-        let (image, inputs) = (CountingImage::new(view), inputs.map(Bounded::counting));
-        in_tiles(&image.view(), &inputs.view(), |job| job.run(0.0_f64))
-    };
-    match formulation.terms() {
+    let bounds = in_tiles(view, inputs);
+    match inputs.formulation().terms() {
         TermFormat::F32 => bounds,
         TermFormat::F16 => bounds.of_half_terms::<M>(),
     }
@@ -98,13 +88,12 @@ impl GradientBounds {
 fn in_tiles<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     inputs: &BackwardView<'_, Bounded<M>>,
-    run: impl Fn(TileJob<'_, M>) -> TileSums + Sync,
 ) -> GradientBounds {
     let tiles = view.lists.tile_offsets.len() - 1;
     let footprints = footprints(view);
     let sums: Vec<TileSums> = (0..tiles)
         .into_par_iter()
-        .map(|number| run(TileJob { view, inputs, footprints: &footprints, number }))
+        .map(|number| dispatch(TileJob { view, inputs, footprints: &footprints, number }))
         .collect();
     gather(view, &sums)
 }

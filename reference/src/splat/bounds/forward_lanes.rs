@@ -2,12 +2,11 @@
 //! by themselves from the first that is not.
 
 use super::alpha::alpha_at;
-use super::counting::CountingImage;
 use super::forward_paths::{Outcome, Pixel, finish};
 use super::lanes::{self, Along, Cells, Constants, Place, Splat, flags, samples};
 use super::weights::Weights;
 use crate::arithmetic::{
-    Arith, Bounded, Extra, ExtraRoundings, LaneJob, Lanes, Model, Scalar, dispatch, rounded,
+    Arith, Bounded, ExtraRoundings, LaneJob, Lanes, Model, Scalar, dispatch, rounded,
 };
 use crate::splat::pair::one_term;
 use crate::splat::rasterize::last_id;
@@ -37,27 +36,15 @@ pub struct RasterBounds<M> {
 /// Bounds of the whole image.
 #[must_use]
 pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
-    in_tiles(view, ExtraRoundings::NONE, |job| dispatch(job))
+    forward_rounded(view, ExtraRoundings::NONE)
 }
 
 /// Bounds of the whole image for a program that rounds each term so often besides on its way into the
 /// power, alpha, the transmittance and the weight of a colour.
-///
-/// They have code of their own for one pixel at a time, as those of
-/// [`backward_as`](super::backward_as) do.
 #[must_use]
 pub fn forward_rounded<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     extra: ExtraRoundings,
-) -> RasterBounds<Extra<M>> {
-    let counting = CountingImage::new(view);
-    in_tiles(&counting.view(), extra, |job| job.run(0.0_f64))
-}
-
-fn in_tiles<M: Model>(
-    view: &RasterView<'_, Bounded<M>>,
-    extra: ExtraRoundings,
-    run: impl Fn(TileJob<'_, M>) -> Vec<(usize, Outcome<M>)> + Sync,
 ) -> RasterBounds<M> {
     let (width, height) = (view.width as usize, view.height as usize);
     let (pixels, channels) = (width * height, view.splats.channels);
@@ -74,7 +61,7 @@ fn in_tiles<M: Model>(
     let footprints = footprints(view);
     let outcomes: Vec<Vec<(usize, Outcome<M>)>> = (0..tiles)
         .into_par_iter()
-        .map(|number| run(TileJob { view, footprints: &footprints, number, extra }))
+        .map(|number| dispatch(TileJob { view, footprints: &footprints, number, extra }))
         .collect();
     for (at, outcome) in outcomes.into_iter().flatten() {
         out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);

@@ -52,8 +52,7 @@ struct OneCamera<M> {
 }
 
 /// Bounds of the images and gradients of a scene whose numbers are a kernel's inputs
-/// ([`Scalar::from_f32`]), for programs that spell the projection as `spellings` says, which a model counts
-/// over [`Extra`](crate::arithmetic::Extra).
+/// ([`Scalar::from_f32`]), for programs that spell the projection as `spellings` says.
 ///
 /// # Errors
 /// [`TooManyPairs`], where a pair counts if some program lists it.

@@ -147,18 +147,8 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
             image = render_colors.unwrap_or(&[]);
             reads("render_colors", image.len(), loss.v_render_colors.len())?;
         }
-        Ok(Self::with_checked(formulation, loss, image, checkpoints))
-    }
-
-    /// As [`Self::new`] was found to be complete.
-    pub(super) fn with_checked(
-        formulation: Formulation,
-        loss: LossView<'a, S>,
-        render_colors: &'a [S],
-        checkpoints: Option<Checkpoints<'a, S>>,
-    ) -> Self {
         let (of_one_program, omitted) = (false, None);
-        Self { formulation, loss, render_colors, checkpoints, of_one_program, omitted }
+        Ok(Self { formulation, loss, render_colors: image, checkpoints, of_one_program, omitted })
     }
 
     /// Without these terms in the bounds of sums; what is evaluated without bounds takes no notice.
@@ -189,22 +179,6 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
         }
         let last = *self.loss.last_ids.get(pixel)?;
         Some(usize::try_from(last).map_or(0, |last| last + 1 - list))
-    }
-
-    pub(super) fn is_of_one_program(&self) -> bool {
-        self.of_one_program
-    }
-
-    pub(super) fn loss(&self) -> &LossView<'a, S> {
-        &self.loss
-    }
-
-    pub(super) fn render_colors(&self) -> &'a [S] {
-        self.render_colors
-    }
-
-    pub(super) fn checkpoints(&self) -> Option<Checkpoints<'a, S>> {
-        self.checkpoints
     }
 
     /// Which expression is meant.

@@ -19,8 +19,7 @@ pub struct CameraParams<S> {
     pub principal: [S; 2],
     /// Lower and upper limits of x/z, then of y/z, for the Jacobian.
     pub limits: [[S; 2]; 2],
-    /// Which programs the bounds hold; read by bounds that count it
-    /// ([`Bounded::counting`](crate::arithmetic::Bounded::counting)) and by nothing else.
+    /// Which programs the bounds hold: nothing but [`Bounded`](crate::arithmetic::Bounded) reads it.
     pub spellings: EvaluationOrders,
 }
 

@@ -12,8 +12,8 @@ use self::cases::{Case, draw};
 use self::program::{Covariance, Inverse, OneCamera, Program, Quaternion, Screen};
 use self::tape::Library;
 use crate::arithmetic::{
-    Bounded, CudaFast, EvaluationOrders, Extra, Ieee, Luck, Model, Perturbed, Scalar, Tristate,
-    Wgsl, perturb,
+    Bounded, CudaFast, EvaluationOrders, Ieee, Luck, Model, Perturbed, Scalar, Tristate, Wgsl,
+    perturb,
 };
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::rasterize::SplatGradients;
@@ -251,14 +251,14 @@ fn conclude(name: &str, count: u64, report: &Report) {
 #[test]
 fn programs_in_f32_lie_within_the_bounds() {
     let count = cases();
-    let report = run::<Extra<Ieee>, f32>(1, count, EvaluationOrders::STANDARD, |_| {});
+    let report = run::<Ieee, f32>(1, count, EvaluationOrders::STANDARD, |_| {});
     conclude("f32", count, &report);
 }
 
 #[test]
 fn programs_in_f64_lie_within_the_bounds_for_f32() {
     let count = cases();
-    let report = run::<Extra<Ieee>, f64>(2, count, EvaluationOrders::STANDARD, |_| {});
+    let report = run::<Ieee, f64>(2, count, EvaluationOrders::STANDARD, |_| {});
     conclude("f64", count, &report);
 }
 
@@ -267,7 +267,7 @@ fn perturbed<M: Model>(seed: u64) {
     let luck = [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down];
     let start = |index: u64| perturb(index, luck[(index % 4) as usize]);
     let count = cases() / 2;
-    let report = run::<Extra<M>, Perturbed<M>>(seed, count, EvaluationOrders::STANDARD, start);
+    let report = run::<M, Perturbed<M>>(seed, count, EvaluationOrders::STANDARD, start);
     conclude(M::TABLE.name, count, &report);
 }
 
@@ -329,7 +329,7 @@ fn an_image_one_pixel_wide_leaves_roundings_across() {
     };
     let (written, standard) = (
         case.bounds::<Ieee>(EvaluationOrders::WRITTEN),
-        case.bounds::<Extra<Ieee>>(EvaluationOrders::STANDARD),
+        case.bounds::<Ieee>(EvaluationOrders::STANDARD),
     );
     let mut noise = 0;
     for inverse in [Inverse::Quotients, Inverse::Adjugate] {

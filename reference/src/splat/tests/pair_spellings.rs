@@ -2,8 +2,8 @@
 //! as many extra roundings as each spelling states.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, Extra, ExtraRoundings, Ieee, Luck, Model, Perturbed, Scalar, Wgsl,
-    exp, perturb,
+    Bounded, Cuda, CudaFast, ExtraRoundings, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, exp,
+    perturb,
 };
 use crate::splat::bounds::{self, PairBounds};
 use crate::splat::spelled::{PRACTISED_PAIRS, Pair, PairInOrder};
@@ -72,7 +72,7 @@ fn numbers<S: Scalar, M: Model>(
 }
 
 /// The largest error over bound of a pair's power and of its mean's gradient: what is spelled otherwise.
-fn worst<S: Scalar>(found: &PairInOrder<S>, bounds: &PairBounds<Extra<Ieee>>) -> f64 {
+fn worst<S: Scalar>(found: &PairInOrder<S>, bounds: &PairBounds<Ieee>) -> f64 {
     let ratio = |(_, x, bound): (_, f64, Bounded<_>)| match (x - bound.value()).abs() {
         0.0 => 0.0,
         error => error / bound.radius(),
@@ -84,7 +84,7 @@ fn worst<S: Scalar>(found: &PairInOrder<S>, bounds: &PairBounds<Extra<Ieee>>) ->
 fn every_spelling_has_the_oracles_pair_in_f64() {
     for spelling in &PRACTISED_PAIRS {
         for pair in pairs(PAIRS, 5) {
-            let bounds = bounds::pair::<Extra<Ieee>>(&pair, spelling.extra_roundings);
+            let bounds = bounds::pair::<Ieee>(&pair, spelling.extra_roundings);
             let found = spelling.evaluate(&pair.lifted::<f64>());
             for (output, x, bound) in numbers(&found, &bounds) {
                 let error = (x - bound.value()).abs();
@@ -108,7 +108,7 @@ fn containment<M: Model>() {
                 let seed = 1 + 4 * turn as u64 + seed as u64;
                 perturb(seed, luck);
                 for pair in pairs(PAIRS, seed) {
-                    let bounds = bounds::pair::<Extra<M>>(&pair, spelling.extra_roundings);
+                    let bounds = bounds::pair::<M>(&pair, spelling.extra_roundings);
                     let found = spelling.evaluate(&pair.lifted::<Perturbed<M>>());
                     for (output, x, bound) in numbers(&found, &bounds) {
                         let error = (x - bound.value()).abs();

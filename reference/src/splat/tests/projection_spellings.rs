@@ -2,8 +2,7 @@
 //! with as many extra roundings as each spelling states, and outside those without any.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, EvaluationOrders, Extra, Ieee, Luck, Model, Perturbed, Scalar, Wgsl,
-    perturb,
+    Bounded, Cuda, CudaFast, EvaluationOrders, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, perturb,
 };
 use crate::splat::backward::{self, rasterize::SplatGradients};
 use crate::splat::bounds;
@@ -94,7 +93,7 @@ fn every_spelling_has_the_oracles_numbers_in_f64() {
     for case in cases() {
         for spelling in &KNOWN_ORDERS {
             let (forward, sums) =
-                case.bounds::<Extra<Ieee>>(EvaluationOrders::counted(spelling.extra_roundings));
+                case.bounds::<Ieee>(EvaluationOrders::counted(spelling.extra_roundings));
             let found = case.spelled::<f64>(spelling);
             let scene = case.scene.map(f64::from);
             let lenses = case.lenses(&scene, EvaluationOrders::WRITTEN);
@@ -140,12 +139,12 @@ fn containment<M: Model>() {
             let mut of_spelling = Ratios::new();
             for case in cases() {
                 let (forward, sums) =
-                    case.bounds::<Extra<M>>(EvaluationOrders::counted(spelling.extra_roundings));
+                    case.bounds::<M>(EvaluationOrders::counted(spelling.extra_roundings));
                 for (seed, luck) in
                     [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down].into_iter().enumerate()
                 {
                     perturb(1 + 4 * turn as u64 + seed as u64, luck);
-                    let found = case.spelled::<Perturbed<Extra<M>>>(spelling);
+                    let found = case.spelled::<Perturbed<M>>(spelling);
                     let place = format!("{}, {}, {luck:?}", spelling.name, case.name);
                     let mut culled = [0; 2];
                     for (bounds, (found, _)) in forward.iter().zip(&found) {
@@ -197,7 +196,7 @@ fn a_covariance_formed_first_needs_its_roundings_for_a_needle_along_the_view() {
     let covariances = |spelling: &&EvaluationOrder| spelling.covariance != CovarianceIn::Root;
     for spelling in KNOWN_ORDERS.iter().filter(covariances) {
         let found = case.spelled::<f32>(spelling);
-        let outside = |(bounds, _): (Vec<bounds::ProjectionBounds<Extra<Ieee>>>, _)| {
+        let outside = |(bounds, _): (Vec<bounds::ProjectionBounds<Ieee>>, _)| {
             let known = bounds[0].projections.covars2d[0];
             let error = |k: usize| {
                 (f64::from(found[0].0.covars2d[0][k]) - known[k].value()).abs() / known[k].radius()

@@ -7,7 +7,7 @@ use splatcheck_judge::judge::{
     Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, RowPresence, Rows,
 };
 use splatcheck_judge::under;
-use splatcheck_reference::arithmetic::{Bounded, Extra, Model, Tristate};
+use splatcheck_reference::arithmetic::{Bounded, Model, Tristate};
 use splatcheck_reference::splat::OnImage;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ fn backward<M: Model>(stage: &ImageStage) -> Expectation {
 }
 
 /// One output of one camera.
-type Column<M> = fn(&OnImage<Bounded<Extra<M>>>) -> Vec<Bound>;
+type Column<M> = fn(&OnImage<Bounded<M>>) -> Vec<Bound>;
 
 fn forward<M: Model>(stage: &ImageStage) -> Expectation {
     let cameras = stage.forward_bounds::<M>();

@@ -7,7 +7,7 @@ use splatcheck_judge::judge::{
     Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, RowPresence, Rows, Terms,
 };
 use splatcheck_judge::under;
-use splatcheck_reference::arithmetic::{Bounded, ElementBound, Extra, Model, Scalar, Tristate};
+use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar, Tristate};
 use splatcheck_reference::splat::Projections;
 use splatcheck_reference::splat::bounds::{ProjectionBounds, ProjectionGradientBounds};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,17 +21,13 @@ const CAMERA: usize = 12;
 /// What a conforming kernel may return for `project`.
 #[must_use]
 pub fn project(stage: &ProjectStage, arithmetic: Arithmetic) -> Expectation {
-    under!(arithmetic, spelled(stage))
+    under!(arithmetic, forward(stage))
 }
 
 /// What a conforming kernel may return for `project_backward`.
 #[must_use]
 pub fn project_backward(stage: &ProjectStage, arithmetic: Arithmetic) -> Expectation {
     under!(arithmetic, backward(stage))
-}
-
-fn spelled<M: Model>(stage: &ProjectStage) -> Expectation {
-    if stage.spellings.is_written() { forward::<M>(stage) } else { forward::<Extra<M>>(stage) }
 }
 
 /// Where roundings decide whether a Gaussian is culled, the kernel's own decision says what it must
@@ -102,10 +98,7 @@ fn backward<M: Model>(stage: &ProjectStage) -> Expectation {
         0 => vec![inputs.colors.channels() as usize],
         coefficients => vec![coefficients, 3],
     };
-    let bounds = match stage.spellings.is_written() {
-        true => stage.backward_bounds::<M>(),
-        false => stage.backward_bounds::<Extra<M>>(),
-    };
+    let bounds = stage.backward_bounds::<M>();
     of_gradients::<M>(&bounds, inputs.len(), sides)
 }
 

@@ -57,13 +57,6 @@ pub fn rasterize_backward_without(
 }
 
 fn forward<M: Model>(stage: &RasterStage, extra: ExtraRoundings) -> Expectation {
-    match extra.is_none() {
-        true => of_image(stage, stage.forward_bounds::<M>()),
-        false => of_image(stage, stage.forward_bounds_rounded::<M>(extra)),
-    }
-}
-
-fn of_image<M: Model>(stage: &RasterStage, bounds: RasterBounds<M>) -> Expectation {
     let RasterBounds {
         render_colors,
         render_alphas,
@@ -71,7 +64,7 @@ fn of_image<M: Model>(stage: &RasterStage, bounds: RasterBounds<M>) -> Expectati
         last_ids,
         other_last_ids,
         undecided,
-    } = bounds;
+    } = stage.forward_bounds::<M>(extra);
     let raster = &stage.inputs.raster;
     let [height, width, channels] =
         [raster.height, raster.width, raster.channels].map(|side| side as usize);

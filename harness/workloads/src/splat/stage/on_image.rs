@@ -3,7 +3,7 @@
 
 use crate::splat::case::Case;
 use splatcheck_reference::arithmetic::{
-    Bounded, EvaluationOrders, Extra, ExtraRoundings, Model, Scalar, Tristate,
+    Bounded, EvaluationOrders, ExtraRoundings, Model, Scalar, Tristate,
 };
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::bounds::{self, ProjectionGradientBounds, Undecided};
@@ -104,7 +104,7 @@ impl ImageStage {
     #[must_use]
     pub(in crate::splat) fn forward_bounds<M: Model>(
         &self,
-    ) -> Vec<(OnImage<Bounded<Extra<M>>>, Undecided)> {
+    ) -> Vec<(OnImage<Bounded<M>>, Undecided)> {
         let gaussians = self.gaussians.map(Bounded::from_f32);
         let size = self.known_size();
         let of_camera = |lens| bounds::project_on_image(&gaussians, lens, &self.convention, size);
@@ -115,7 +115,7 @@ impl ImageStage {
     /// an opacity of 1 comes to.
     #[must_use]
     pub(in crate::splat) fn backward_bounds<M: Model>(&self) -> ProjectionGradientBounds {
-        let mut gaussians = self.gaussians.map(Bounded::<Extra<M>>::from_f32);
+        let mut gaussians = self.gaussians.map(Bounded::<M>::from_f32);
         gaussians.opacities.fill(Bounded::from_f32(1.0));
         let gradients: Vec<_> =
             self.gradients.iter().map(|camera| camera.map(Bounded::from_f32)).collect();

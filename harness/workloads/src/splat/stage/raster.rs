@@ -9,7 +9,7 @@ use splatcheck_gpu::tensor::Data;
 use splatcheck_gpu::{
     BackwardInputs, RasterConstants, RasterInputs, RasterOutputs, TensorError, Tensors,
 };
-use splatcheck_reference::arithmetic::{Bounded, Extra, ExtraRoundings, Model, Scalar};
+use splatcheck_reference::arithmetic::{Bounded, ExtraRoundings, Model, Scalar};
 use splatcheck_reference::splat::backward::rasterize::{SplatGradients, rasterize_as};
 use splatcheck_reference::splat::convention::{ClampGradient, Convention, StopRule};
 use splatcheck_reference::splat::formulated::{
@@ -260,19 +260,10 @@ impl RasterStage {
         }
     }
 
-    /// What a kernel that conforms to the model `M` may return for the forward stage.
+    /// What a kernel that conforms to the model `M` may return for the forward stage if it rounds each term so
+    /// often besides on its way into an intermediate.
     #[must_use]
-    pub fn forward_bounds<M: Model>(&self) -> bounds::RasterBounds<M> {
-        let stage = Converted::<Bounded<M>>::new(self);
-        bounds::forward(&stage.view(self))
-    }
-
-    /// The same for a kernel that rounds each term so often besides on its way into an intermediate.
-    #[must_use]
-    pub fn forward_bounds_rounded<M: Model>(
-        &self,
-        extra: ExtraRoundings,
-    ) -> bounds::RasterBounds<Extra<M>> {
+    pub fn forward_bounds<M: Model>(&self, extra: ExtraRoundings) -> bounds::RasterBounds<M> {
         let stage = Converted::<Bounded<M>>::new(self);
         bounds::forward_rounded(&stage.view(self), extra)
     }
@@ -308,7 +299,7 @@ impl RasterStage {
     /// and, in the radius of this one, those of all factors. A kernel that goes on from 1 in front has those of the
     /// factors in front alone.
     fn recomputed<M: Model>(&self) -> Vec<Bounded<M>> {
-        let forward = self.forward_bounds::<M>().transmittance;
+        let forward = self.forward_bounds::<M>(ExtraRoundings::NONE).transmittance;
         let given = self.inputs.render_transmittance.iter();
         let about = |(&given, own): (&f32, Bounded<M>)| Bounded::from_f32(given).or(own);
         given.zip(forward).map(about).collect()
@@ -414,7 +405,7 @@ mod tests {
         let case = sizes.draw(draw, 1, 0).expect("no data needed").current();
         let stage = RasterStage::new(&case, 0).expect("few pairs");
         let mut exact = stage.clone();
-        let forward = stage.forward_bounds::<Ieee>().transmittance;
+        let forward = stage.forward_bounds::<Ieee>(ExtraRoundings::NONE).transmittance;
         #[expect(clippy::cast_possible_truncation, reason = "it is rounded to f32")]
         let rounded = forward.iter().map(|t| t.value() as f32).collect();
         exact.inputs.render_transmittance = rounded;

@@ -3,7 +3,7 @@
 use super::ProjectStage;
 use crate::splat::stage::margins::Margins;
 use splatcheck_reference::arithmetic::{
-    Bounded, ElementBound, EvaluationOrders, Extra, Ieee, Model, Scalar, Tristate,
+    Bounded, ElementBound, EvaluationOrders, Ieee, Model, Scalar, Tristate,
 };
 use splatcheck_reference::splat::backward::project::ProjectionGradients;
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
@@ -27,7 +27,7 @@ impl ProjectStage {
         let margins = |spelling: &EvaluationOrder| {
             let found = self.found(spelling);
             let counted = EvaluationOrders::counted(spelling.extra_roundings);
-            let with = self.bounds::<Extra<Ieee>>(counted).errors(&found);
+            let with = self.bounds::<Ieee>(counted).errors(&found);
             let mut margins = Margins::default();
             for (with, without) in with.into_iter().zip(without.errors(&found)) {
                 margins.add(with, without);

@@ -2,7 +2,7 @@
 
 use super::RasterStage;
 use crate::splat::stage::margins::Margins;
-use splatcheck_reference::arithmetic::{Extra, ExtraRoundings, Ieee, Scalar};
+use splatcheck_reference::arithmetic::{ExtraRoundings, Ieee, Scalar};
 use splatcheck_reference::splat::bounds::{self, PairBounds};
 use splatcheck_reference::splat::spelled::{Pair, PairInOrder, PairSpelling};
 
@@ -19,7 +19,7 @@ impl RasterStage {
             let mut margins = Margins::default();
             for pair in &pairs {
                 let found = spelling.evaluate(pair);
-                let errors = |extra| errors(&found, &bounds::pair::<Extra<Ieee>>(pair, extra));
+                let errors = |extra| errors(&found, &bounds::pair::<Ieee>(pair, extra));
                 let with = errors(spelling.extra_roundings);
                 for (with, without) in with.into_iter().zip(errors(ExtraRoundings::NONE)) {
                     margins.add(with, without);
@@ -69,7 +69,7 @@ impl RasterStage {
 }
 
 /// Error and bound of a pair's power and gradients.
-fn errors(found: &PairInOrder<f32>, bounds: &PairBounds<Extra<Ieee>>) -> Vec<[f64; 2]> {
+fn errors(found: &PairInOrder<f32>, bounds: &PairBounds<Ieee>) -> Vec<[f64; 2]> {
     let power = f64::from(found.power) * found.unit;
     let gradient = found.gradient.to_array().into_iter().zip(bounds.gradient.to_array());
     let all = gradient.map(|(x, bound)| (f64::from(x), bound));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::arithmetic::{Bounded, Cuda, CudaFast, Extra, ExtraRoundings, Ieee, Model, Wgsl};
+use crate::arithmetic::{Bounded, Cuda, CudaFast, ExtraRoundings, Ieee, Model, Wgsl};
 use crate::splat::convention::Convention;
 use crate::splat::project::{CameraParams, project_one};
 use crate::splat::scene::Scene;
@@ -71,7 +71,7 @@ fn within<M: Model>(scene: &Scene<f32>, program: Program) -> Vec<bool> {
     let places = (0..3).flat_map(|camera| (0..COUNT).map(move |id| (camera, id)));
     let one = |place: (usize, usize)| {
         let forward = projected::<f32>(scene, place, EvaluationOrders::WRITTEN)?;
-        let known = projected::<Bounded<Extra<M>>>(scene, place, spellings())?;
+        let known = projected::<Bounded<M>>(scene, place, spellings())?;
         let known = antialias(&known, eps2d, Bounded::from_f32(v), spellings());
         if known.iter().any(|x| x.radius() == f64::INFINITY) {
             return None;
@@ -79,9 +79,8 @@ fn within<M: Model>(scene: &Scene<f32>, program: Program) -> Vec<bool> {
         let factor = compensation(forward.dets, EvaluationOrders::WRITTEN);
         #[expect(clippy::cast_possible_truncation, reason = "it was rounded to f32")]
         let found = program.run(forward.conic, factor, eps2d as f32, v);
-        let inside = |(x, known): (f32, Bounded<Extra<M>>)| {
-            (f64::from(x) - known.value()).abs() <= known.radius()
-        };
+        let inside =
+            |(x, known): (f32, Bounded<M>)| (f64::from(x) - known.value()).abs() <= known.radius();
         Some(found.into_iter().zip(known).all(inside))
     };
     places.filter_map(one).collect()
@@ -118,7 +117,7 @@ fn where_the_compensation_may_be_zero_nothing_is_known() {
     scene.gaussians.scales.fill([0.5, 0.0, 0.0]);
     let mut met = 0;
     for id in 0..COUNT {
-        let Some(p) = projected::<Bounded<Extra<CudaFast>>>(&scene, (0, id), spellings()) else {
+        let Some(p) = projected::<Bounded<CudaFast>>(&scene, (0, id), spellings()) else {
             continue;
         };
         met += 1;
