@@ -171,6 +171,47 @@ fn bounds_hold_what_f32_gives() {
     assert!(differ > 0, "f32 rounds");
 }
 
+/// A batch of 64 sites over three GPUs: each has the gradients of its own rows. Bounds are those of sums in any order,
+/// so they hold the sum of the parts, and no wrong all-reduce.
+#[test]
+fn gradients_of_parts_of_a_batch_add_up_within_the_bounds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut file = line();
+    file.metadata.insert("kernel_size".to_owned(), "3,3,3".to_owned());
+    file.metadata.insert("padding".to_owned(), "1,1,1".to_owned());
+    let sites: Vec<_> = (0..64).map(|at| [0, at / 16, at / 4 % 4, at % 4]).collect();
+    let drawn = |count: u16| (0..count).map(|at| (f32::from(at) * 0.7).sin()).collect::<Vec<_>>();
+    file.integers("coords", &sites);
+    file.floats("feats", &[64, 2], &drawn(128));
+    file.floats("weights", &[27, 2, 1], &drawn(54));
+    let given = drawn(64);
+    file.floats("v_out", &[64, 1], &given);
+    oracle(folder.path(), &file, &["--bounds"]).exits(0);
+    let (whole, _) = result(folder.path());
+    let parts = [0..11, 11..32, 32..64].map(|rows| {
+        let own = given.iter().enumerate();
+        let own = own.map(|(row, v)| if rows.contains(&row) { *v } else { 0.0 });
+        file.floats("v_out", &[64, 1], &own.collect::<Vec<_>>());
+        oracle(folder.path(), &file, &["--scalar", "f32"]).exits(0);
+        result(folder.path()).0
+    });
+    for name in ["v_feats", "v_weights"] {
+        let bounds = &whole[&format!("bound_{name}")].1;
+        // Whether what a number's three parts become is within its bound, for all numbers.
+        let holds = |all_reduce: fn([f64; 3]) -> f64| {
+            let numbers = whole[name].1.iter().zip(bounds).enumerate();
+            numbers.fold(true, |all, (at, (exact, bound))| {
+                let own = [0, 1, 2].map(|part: usize| parts[part][name].1[at]);
+                all && (all_reduce(own) - exact).abs() <= *bound
+            })
+        };
+        assert!(holds(|[a, b, c]| a + b + c) && holds(|[a, b, c]| c + a + b), "{name}");
+        assert!(!holds(|[a, b, c]| a + b + c + c), "{name}: a part twice");
+        assert!(!holds(|[a, b, c]| (a + b + c) / 3.0), "{name}: an average");
+        assert!(!holds(|[a, b, _]| a + b), "{name}: a part that is missing");
+    }
+}
+
 /// Costs follow by hand: 9 queries in 3 sites, which are one line and one block.
 #[test]
 fn what_the_map_costs_is_counted() {

@@ -332,7 +332,8 @@ impl Floats {
 enum Mark {
     /// The line of the forward kernel whose part is lost: `// bug 1` stands at its end.
     Line(String),
-    /// The array that is wrong, where no line's part is lost: `// bug 3 in v_first` stands at the bug.
+    /// The array that is wrong, where no line's part is lost: `// bug 3 in v_first` stands at the bug. Where a case
+    /// decides which it is, both are named: `v_first or v_second`.
     Array(String),
 }
 
@@ -344,7 +345,9 @@ impl Mark {
         match self {
             // In WGSL a line has a column too.
             Self::Line(at) => found.line.as_ref().is_some_and(|line| begins(line, at, [':'; 2])),
-            Self::Array(name) => begins(&found.words, name, [' ', ',']),
+            Self::Array(names) => {
+                names.split(" or ").any(|name| begins(&found.words, name, [' ', ',']))
+            }
         }
     }
 }

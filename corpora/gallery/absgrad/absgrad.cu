@@ -7,11 +7,15 @@
 //   alpha = min(0.99, opacity exp(-sigma)),  sigma = (a dx^2 + c dy^2) / 2 + b dx dy, d from centre to pixel
 //   magnitude[s, axis] = the sum over pixels of |the derivative of that pixel's part of the loss by mean[s, axis]|
 //
-// That is no derivative of anything, so two kernels are compared. One has a thread per splat, which finds each
-// pixel's part by itself from what lies in front and behind. The other walks each pixel's list once.
+// A splat is a packed row: what a Gaussian is in one of several views that see it. A Gaussian's score is the sum of
+// the lengths of its rows' magnitudes.
+//
+// That is no derivative of anything, so two ways are compared. One has a thread per splat, which finds each pixel's
+// part by itself from what lies in front and behind, and a thread per Gaussian. The other walks each pixel's list once,
+// and adds each row to its Gaussian.
 #include "sums.cuh"
 
-enum : unsigned { MOST_SPLATS = 16 };
+enum : unsigned { MOST_SPLATS = 16, MOST_GAUSSIANS = 8 };
 
 // What the kernels are given. Pixel p has the splats ids[offsets[p]] to ids[offsets[p + 1] - 1], in order.
 struct Scene {
@@ -87,6 +91,26 @@ extern "C" __global__ void by_splat(Scene scene, float* magnitudes, float* v_mea
     magnitudes[2 * s + 1] = above[1] - below[1];
 }
 
+// The length of a row's magnitudes.
+__device__ float length_of(const float* magnitudes, unsigned s) {
+    return sqrtf(magnitudes[2 * s] * magnitudes[2 * s] + magnitudes[2 * s + 1] * magnitudes[2 * s + 1]);
+}
+
+// One thread per Gaussian. gaussians [S] are the rows' Gaussians, scores [N]
+extern "C" __global__ void scores_by_gaussian(
+    const float* magnitudes, const unsigned* gaussians, float* scores, unsigned splats, unsigned count) {
+    const unsigned g = blockIdx.x * blockDim.x + threadIdx.x;
+    if (g >= count) {
+        return;
+    }
+    float sum = 0.0f;
+#pragma unroll 1
+    for (unsigned s = 0; s < splats; s++) {
+        if (gaussians[s] == g) sum += length_of(magnitudes, s);
+    }
+    scores[g] = sum;
+}
+
 // What a pixel's splats give, so that the walk knows what is behind: one thread per pixel. seen [P]
 extern "C" __global__ void render(Scene scene, float* seen) {
     const unsigned p = blockIdx.x * blockDim.x + threadIdx.x;
@@ -142,4 +166,19 @@ extern "C" __global__ void by_pixel(
         sums.add(lanes, magnitude, magnitudes);
     }
     signed_sums.end(scene.splats, v_means), sums.end(scene.splats, magnitudes);
+}
+
+// One thread per row, which adds to its Gaussian.
+extern "C" __global__ void scores_by_row(
+    const float* magnitudes, const unsigned* gaussians, float* scores, unsigned splats, unsigned count,
+    unsigned threshold) {
+    const unsigned s = blockIdx.x * blockDim.x + threadIdx.x;
+    const bool works = s < splats;
+    float score[1] = {works ? length_of(magnitudes, s) : 0.0f};
+#if BUG == 3 // A row counts for the Gaussian of its own number, as if rows were not packed.
+    const unsigned g = works ? s % count : NO_KEY; // bug 3 in scores
+#else
+    const unsigned g = works ? gaussians[s] : NO_KEY;
+#endif
+    add_rows<MOST_GAUSSIANS>(g, works, threshold, score, count, scores);
 }

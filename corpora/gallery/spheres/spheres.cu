@@ -4,18 +4,18 @@
 // Christoph Lassner, Michael Zollhoefer: Pulsar: Efficient Sphere-based Neural Rendering (arXiv 2004.07484),
 // equation 1: a pixel is sum(w k) / sum(w) over the spheres that its ray hits and the background, where
 // w = opacity * closeness * exp(opacity * nearness / gamma), and exp(0) for the background. All weights are
-// divided by exp(1 / gamma), which no exponent exceeds; the paper takes the largest exponent of the pixel.
+// divided by exp(1 / gamma), which no exponent exceeds; the paper takes the largest exponent of the pixel. gamma is how
+// soft the blending is, one number for all, and has a gradient too.
 //
 // Lists of hits are given: pixel p has the spheres ids[offsets[p]] to ids[offsets[p + 1] - 1], in any
 // order. A sphere that the ray misses adds nothing.
 #include "sums.cuh"
 
-
 enum : unsigned { BLOCK_SIZE = 64, MOST_SPHERES = 32 };
 
 // The camera: it stands `distance` in front of the origin and looks along z.
 struct Camera {
-    float distance, near, far, gamma;
+    float distance, near, far;
 };
 
 // A sphere on a ray.
@@ -50,19 +50,19 @@ static __device__ bool hits(Hit& h, Camera camera, const float* pixel, const flo
     return true;
 }
 
-// pixels [P,2] on the plane z = 1, means [S,3], radii [S], colors [S,3], opacities [S], background [3];
+// pixels [P,2] on the plane z = 1, means [S,3], radii [S], colors [S,3], opacities [S], background [3], gammas [1];
 // render_colors [P,3]; sums [P] are the sums of weights.
 extern "C" __global__ void spheres(
     const float* pixels, const float* means, const float* radii, const float* colors,
-    const float* opacities, const float* background, const int* offsets, const int* ids,
-    float distance, float near, float far, float gamma, float* render_colors, float* sums,
-    unsigned count) {
-    const Camera camera = {distance, near, far, gamma};
+    const float* opacities, const float* background, const float* gammas, const int* offsets, const int* ids,
+    float distance, float near, float far, float* render_colors, float* sums, unsigned count) {
+    const Camera camera = {distance, near, far};
+    const float gamma = gammas[0];
     const unsigned p = blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= count) {
         return;
     }
-    float sum = expf(-1.0f / gamma);
+    float sum = expf(-1.0f / gamma); // bug 3
     float3 color = make_float3(sum * background[0], sum * background[1], sum * background[2]);
     Hit h;
 #pragma unroll 1
@@ -92,19 +92,31 @@ using Sums = RowSums<MOST_SPHERES, N>;
 // One thread per pixel. At each step it is at the next sphere of its own list: that is its key, if it is hit.
 extern "C" __global__ void spheres_backward(
     const float* pixels, const float* means, const float* radii, const float* colors,
-    const float* opacities, const int* offsets, const int* ids, float distance, float near, float far,
-    float gamma, const float* render_colors, const float* sums, const float* v_render_colors, float* v_means,
-    float* v_radii, float* v_colors, float* v_opacities, unsigned count, unsigned spheres, unsigned threshold) {
+    const float* opacities, const float* background, const float* gammas, const int* offsets, const int* ids,
+    float distance, float near, float far, const float* render_colors, const float* sums,
+    const float* v_render_colors, float* v_means, float* v_radii, float* v_colors, float* v_opacities,
+    float* v_gammas, unsigned count, unsigned spheres, unsigned threshold) {
     __shared__ Sums<3> means_sums, colors_sums;
     __shared__ Sums<1> radii_sums, opacities_sums;
     means_sums.begin(), colors_sums.begin(), radii_sums.begin(), opacities_sums.begin();
     if (Keyed<MOST_SPHERES, 1>::OF_BLOCK) {
         __syncthreads();
     }
-    const Camera camera = {distance, near, far, gamma};
+    const Camera camera = {distance, near, far};
+    const float gamma = gammas[0];
     const unsigned p = blockIdx.x * blockDim.x + threadIdx.x;
     int i = p < count ? offsets[p] : 0;
     const int end = p < count ? offsets[p + 1] : 0;
+    // What the pixel adds to the gradient of gamma: the exponent of a weight is its own over gamma.
+    float v_gamma[1] = {};
+#if BUG != 3 // The background's weight is taken for a constant.
+    if (p < count) {
+        for (unsigned c = 0; c < 3; c++) {
+            v_gamma[0] += (background[c] - render_colors[3 * p + c]) * v_render_colors[3 * p + c] / sums[p];
+        }
+        v_gamma[0] *= expf(-1.0f / gamma) / (gamma * gamma);
+    }
+#endif
     for (; __any_sync(FULL_WARP, i < end); i++) {
         float v_mean[3] = {}, v_color[3] = {}, v_radius[1] = {}, v_opacity[1] = {};
         const unsigned s = i < end ? static_cast<unsigned>(ids[i]) : NO_KEY;
@@ -121,6 +133,7 @@ extern "C" __global__ void spheres_backward(
                 v_weight += (colors[3 * s + c] - render_colors[3 * p + c]) * v;
             }
             const float v_score = v_weight * weight;
+            v_gamma[0] -= v_score * (a * h.nearness - 1.0f) / (gamma * gamma);
             v_opacity[0] = v_weight * h.closeness * falloff;
 #if BUG != 1
             v_opacity[0] += v_score * h.nearness / gamma;
@@ -157,4 +170,6 @@ extern "C" __global__ void spheres_backward(
     }
     means_sums.end(spheres, v_means), colors_sums.end(spheres, v_colors);
     radii_sums.end(spheres, v_radii), opacities_sums.end(spheres, v_opacities);
+    // One row for the whole launch.
+    add_rows<1>(0, p < count, threshold, v_gamma, 1, v_gammas);
 }

@@ -77,8 +77,15 @@ fn a_source_has_a_mark_for_each_bug_that_is_planted_and_no_other() {
     let without = whole.replace(NO_BUG, "");
     let refused = agree_on_bugs(("mine", WGSL), (&marks, &planted_in_wgsl(&without))).unwrap_err();
     assert!(refused.to_string().contains("and none are planted"), "{refused}");
-    let refused = floats("spheres").program("bug3").unwrap_err().to_string();
-    assert_eq!(refused, "spheres: there is no variant 'bug3': make the archive anew");
+    let either = Mark::Array("v_first or v_second".to_owned());
+    for (words, named) in
+        [("v_first, element 0", true), ("v_second is", true), ("v_firsts is", false)]
+    {
+        let found = Explained { words: words.to_owned(), line: None };
+        assert_eq!(either.is_named(&found), named, "{words}");
+    }
+    let refused = floats("spheres").program("bug4").unwrap_err().to_string();
+    assert_eq!(refused, "spheres: there is no variant 'bug4': make the archive anew");
 }
 
 #[test]
@@ -95,27 +102,49 @@ fn kernels_of_which_nothing_was_compared_are_named() {
 #[test]
 fn a_lookup_at_no_place_is_black_and_has_no_gradient() {
     let system = floats("texture");
-    let sizes = [("P", 40), ("W", 5), ("H", 3), ("C", 2), ("threshold", 2)];
-    let numbers = [(0, f32::NAN), (3, f32::INFINITY), (4, f32::NEG_INFINITY), (7, -3e38)];
-    let case = spoiled(&system, &sizes, "uv", &numbers);
-    all_end(&system, &case, &["render_colors", "v_uv", "v_textures"]);
-    let colors = forward(&system, &case, "render_colors");
-    assert_eq!(colors[..6], [0.0; 6], "lookups 0 to 2 are at no place");
-    assert!(colors[6..].iter().all(|color| *color != 0.0), "the others are: {colors:?}");
+    for filter in 0..3 {
+        let sizes = [("P", 40), ("W", 5), ("H", 3), ("C", 2), ("filter", filter), ("threshold", 2)];
+        let numbers = [(0, f32::NAN), (3, f32::INFINITY), (4, f32::NEG_INFINITY), (7, -3e38)];
+        let case = spoiled(&system, &sizes, "uv", &numbers);
+        all_end(&system, &case, &["render_colors", "v_uv", "v_textures"]);
+        let colors = forward(&system, &case, "render_colors");
+        assert_eq!(colors[..6], [0.0; 6], "lookups 0 to 2 are at no place");
+        assert!(colors[6..].iter().all(|color| *color != 0.0), "the others are: {colors:?}");
+    }
+}
+
+/// The filters are what they are called: all weigh a texture of one colour by 1, and in a texel's centre those that
+/// interpolate give the texel.
+#[test]
+fn filters_of_a_texture_keep_a_colour_and_some_interpolate() {
+    let system = floats("texture");
+    for filter in 0..3 {
+        let sizes = [("P", 40), ("W", 5), ("H", 3), ("C", 1), ("filter", filter), ("threshold", 2)];
+        let even: Vec<(usize, f32)> = (0..15).map(|texel| (texel, 0.75)).collect();
+        let case = spoiled(&system, &sizes, "textures", &even);
+        let colors = forward(&system, &case, "render_colors");
+        assert!(colors.iter().all(|color| (color - 0.75).abs() < 1e-6), "{filter}: {colors:?}");
+        // Texel (3, 1) alone, and its neighbour's centre.
+        let mut case = spoiled(&system, &sizes, "uv", &[(0, 0.7), (1, 0.5), (2, 0.5), (3, 0.5)]);
+        let one: Vec<_> =
+            (0..15).map(|texel| (texel, if texel == 8 { 1.0 } else { 0.0 })).collect();
+        spoil(&mut case, "textures", &one);
+        let colors = forward(&system, &case, "render_colors");
+        // The B-spline has 2/3 in the middle and 1/6 beside it.
+        let expected = if filter == 1 { [4.0 / 9.0, 1.0 / 9.0] } else { [1.0, 0.0] };
+        for (color, expected) in colors.iter().zip(expected) {
+            assert!((color - expected).abs() < 1e-5, "filter {filter}: {color} for {expected}");
+        }
+    }
 }
 
 #[test]
 fn a_triangle_without_an_area_covers_nothing() {
     let system = floats("triangles");
-    let sizes = [("P", 40), ("S", 4), ("H", 120), ("threshold", 2)];
-    // All corners at one place; two of them; all on a line; one that is no number.
-    let corners = [
-        [0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
-        [-1.0, -1.0, -1.0, -1.0, 1.0, 1.0],
-        [-1.0, -0.5, 0.0, 0.0, 1.0, 0.5],
-        [-1.0, -1.0, f32::NAN, 1.0, 1.0, -1.0],
-    ];
-    let numbers: Vec<(usize, f32)> = (0..).zip(corners.into_iter().flatten()).collect();
+    let sizes = [("P", 40), ("S", 12), ("V", 5), ("H", 300), ("threshold", 2)];
+    // All on a line, two of them at one place; one that is no number. Some triangles have a vertex twice.
+    let vertices = [[-1.0, -0.5], [0.0, 0.0], [1.0, 0.5], [1.0, 0.5], [f32::NAN, 1.0]];
+    let numbers: Vec<(usize, f32)> = (0..).zip(vertices.into_iter().flatten()).collect();
     let case = spoiled(&system, &sizes, "vertices", &numbers);
     let all = ["render_colors", "v_vertices", "v_sigmas", "v_colors", "v_opacities"];
     all_end(&system, &case, &all);
@@ -132,7 +161,21 @@ fn a_ray_through_the_middle_of_a_sphere_and_spheres_that_are_none_have_finite_gr
     // All rays lie on the axis.
     spoil(&mut case, "pixels", &(0..80).map(|at| (at, 0.0)).collect::<Vec<_>>());
     spoil(&mut case, "radii", &[(2, 0.0), (3, -1.0)]);
-    all_end(&system, &case, &["render_colors", "v_means", "v_radii", "v_colors", "v_opacities"]);
+    let all = ["render_colors", "v_means", "v_radii", "v_colors", "v_opacities", "v_gammas"];
+    all_end(&system, &case, &all);
+}
+
+/// There a fisheye's direction has no slope by the way around, and equal poses have no arc between them.
+#[test]
+fn a_ray_through_the_middle_of_a_fisheye_that_does_not_turn_has_a_finite_gradient() {
+    let system = floats("unscented");
+    let sizes = [("G", 3), ("R", 8), ("H", 60), ("model", 1), ("order", 1), ("threshold", 2)];
+    let pixels: Vec<(usize, f32)> = (0..16).map(|at| (at, 16.0)).collect();
+    let mut case = spoiled(&system, &sizes, "pixels", &pixels);
+    spoil(&mut case, "center", &[(0, 16.0), (1, 16.0)]);
+    spoil(&mut case, "rotations", &[(0, 0.1), (1, 0.2), (2, 0.3), (3, 0.1), (4, 0.2), (5, 0.3)]);
+    let all = ["alphas", "depths", "v_center", "v_focal", "v_rotations", "v_translations"];
+    all_end(&system, &case, &all);
 }
 
 /// More points than 16 bits count, and than any block holds.
