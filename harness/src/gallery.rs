@@ -319,9 +319,7 @@ impl Floats {
         let named = match mark {
             // Another case may say which line's part is lost.
             Mark::Line(_) => Named::NotYet,
-            Mark::Array(_) => {
-                Named::of(mark.is_named(&Explained { words: words.clone(), line: None }))
-            }
+            Mark::Array(_) => Named::of(mark.is_named(&Explained::of(words.clone(), None))),
         };
         Ok((words, named))
     }

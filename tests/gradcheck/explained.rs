@@ -1,7 +1,7 @@
 //! What a finding says: lanes, views, elements, lines, and departures on purpose.
 
 use super::{copies, elementwise, manifest_of_wgsl};
-use splatcheck_tests::{again, change, say};
+use splatcheck_tests::{Said, again, change, say};
 use std::fs;
 use std::path::Path;
 
@@ -274,4 +274,47 @@ fn a_given_gradient_that_is_not_read_is_named() {
         let wrong = judged("+ v_z[i]", &format!("+ {to}"));
         wrong.prints(words);
     }
+}
+
+/// What a pair of kernels in WGSL says of itself that multiplies x by something of `a` and of the sweep's `m`.
+fn said_of_product(folder: &Path, [forward, backward]: [&str; 2]) -> Said {
+    let buffers = ["read> x: array<f32>", "read> a: array<f32>", "read> m: array<u32>"];
+    let results =
+        ["read_write> y: array<f32>", "read> v_y: array<f32>", "read_write> v_x: array<f32>"];
+    // A buffer that a kernel does not use is none of its parameters.
+    let used = [forward, backward].map(|body| format!("_ = a[0]; _ = m[0]; {body}"));
+    let text = elementwise(&[&buffers[..], &results].concat(), [&used[0], &used[1]]);
+    fs::write(folder.join("pair.wgsl"), text).expect("written");
+    let tables = "[sizes]\nN = { from = 8, to = 40 }\n[sweep]\nM = [1, 2, 3]\n[inputs]\nx = { shape = [\"N\"] }\n\
+                  a = { shape = [4] }\nm = { shape = [1], dtype = \"u32\", draw = { value = \"M\" } }\n[outputs]\n\
+                  y = { shape = [\"N\"] }\n[gradients]\ny = \"v_y\"\nx = \"v_x\"\n";
+    let parameters = [&["x", "a", "m", "y"][..], &["x", "a", "m", "v_y", "v_x"]];
+    fs::write(folder.join("pair.toml"), manifest_of_wgsl(tables, parameters)).expect("written");
+    say(folder, &["gradcheck", "--manifest", "pair.toml", "--cases", "4"])
+}
+
+/// In one case of three the gradient is zero, and in each its factor is another one.
+#[test]
+fn what_one_case_looks_like_is_said_if_others_bear_it_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let two = "let k = m[0]; let p = a[i % k]; let q = a[(i + 1) % k];";
+    let forward = format!("{two} y[i] = x[i] * (p - q * a[3]);");
+    let right = format!("{two} v_x[i] = v_y[i] * (p - q * a[3]);");
+    said_of_product(folder.path(), [&forward, &right]).exits(0);
+    let wrong = format!("{two} v_x[i] = v_y[i] * (p - q);");
+    let said = said_of_product(folder.path(), [&forward, &wrong]).exits(1);
+    assert!(!said.out.contains("throughout"), "of M = 1 alone: {said:?}");
+    let wrong = "v_x[i] = v_y[i] * 2.0;";
+    let said = said_of_product(folder.path(), ["y[i] = x[i] * a[0];", wrong]).exits(1);
+    said.prints("looks like: v_x is the derivative times another factor in each case: a factor of x's gradient is");
+}
+
+/// Ones in place of all numbers are simpler, and here a distance of 0, whose gradient is another fault.
+#[test]
+fn a_wrong_number_is_not_made_smaller_to_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let backward = "let d = x[i] - a[i % 4]; v_x[i] = 2.0 * v_y[i] * d / abs(d);";
+    let said = said_of_product(folder.path(), ["y[i] = abs(x[i] - a[i % 4]);", backward]).exits(1);
+    said.prints("looks like: v_x is 2.000000 times the derivative throughout");
+    assert!(!said.out.contains("NaN"), "{said:?}");
 }

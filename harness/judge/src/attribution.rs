@@ -47,6 +47,16 @@ pub struct Explained {
     /// The line of CUDA that it is about: `pair.cu:9`. `None` where it is about none, or compiled without
     /// `-lineinfo`.
     pub line: Option<String>,
+    /// Of a factor of all elements: the words where each case has another one.
+    pub any_factor: Option<String>,
+}
+
+impl Explained {
+    /// What is said of this line, or of none.
+    #[must_use]
+    pub fn of(words: String, line: Option<String>) -> Self {
+        Self { words, line, any_factor: None }
+    }
 }
 
 /// The file and the line of a place in a source: `pair.cu:9`, or of WGSL with a column `pair.wgsl:36:5`.
@@ -154,10 +164,29 @@ pub fn explain(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option
     let groups = candidates(&first.uses);
     let operands = groups.iter().map(Vec::len).sum::<usize>() + first.given.len();
     let all = 1 + FACTORS.len() * operands + threads::most(&tried);
-    if let Some(words) = as_a_whole(array, all) {
-        return Some(Explained { words, line: None });
+    if let Some(whole) = as_a_whole(array, all) {
+        return Some(whole);
     }
     of_parts(array, &tried, &groups).filter(|_| is_surprising(tried.iter().map(chance), all))
+}
+
+/// What wrong cases look like, said by the most of them, if that is half of those of which anything is said: by chance one
+/// case looks like what others contradict. What names no line is about all elements or about threads, and must be said by
+/// half of all. Of several the first.
+#[must_use]
+pub fn said_by_most(wrong: &[Option<&Explained>]) -> Option<Explained> {
+    let said: Vec<&Explained> = wrong.iter().copied().flatten().collect();
+    let claim = |one: &Explained| one.any_factor.clone().unwrap_or_else(|| one.words.clone());
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    said.iter().for_each(|one| *counts.entry(claim(one)).or_default() += 1);
+    let most = said.iter().rev().max_by_key(|one| counts[&claim(one)])?;
+    let of = if most.line.is_some() { said.len() } else { wrong.len() };
+    if 2 * counts[&claim(most)] < of {
+        return None;
+    }
+    let differs = |one: &&Explained| claim(one) == claim(most) && one.words != most.words;
+    let words = if said.iter().any(differs) { claim(most) } else { most.words.clone() };
+    Some(Explained { words, ..(*most).clone() })
 }
 
 /// How far an element is off, and how near to what an explanation says it must lie.
@@ -184,19 +213,19 @@ fn of_parts(
         factors.iter().find_map(|&(factor, words)| {
             let part = group.iter().find(|part| explains(part, factor))?;
             let words = format!("{} {words} {}", array.name, part.words());
-            Some(Explained { words, line: part.line().cloned() })
+            Some(Explained::of(words, part.line().cloned()))
         })
     };
     let of_given = || {
         FACTORS.iter().find_map(|&(factor, words)| {
             let name = (0..given.len()).find(|&at| is_so(&|parts| parts.given[at].1, factor))?;
             let words = format!("{} {words} {} contributes", array.name, given[name].0);
-            Some(Explained { words, line: None })
+            Some(Explained::of(words, None))
         })
     };
     let of_threads = || {
         let words = threads::explain(array.name, tried)?;
-        Some(Explained { words, line: None })
+        Some(Explained::of(words, None))
     };
     // A square has two equal operands: that both are missing is not that one has the wrong sign.
     let (missing, others) = FACTORS.split_at(1);
@@ -226,7 +255,7 @@ pub(crate) fn surprise(error: f64, radius: f64) -> f64 {
 
 /// All wrong elements are the same multiple of what they must be. The largest says which, and the others are too far
 /// off to be so by chance.
-fn as_a_whole(array: &WrongArray<'_>, explanations: usize) -> Option<String> {
+fn as_a_whole(array: &WrongArray<'_>, explanations: usize) -> Option<Explained> {
     let WrongArray { name, of, wrong, compared, zeros } = *array;
     let by_size = |a: &&Element, b: &&Element| a.expected.abs().total_cmp(&b.expected.abs());
     let largest = wrong.iter().max_by(by_size)?;
@@ -252,18 +281,20 @@ fn as_a_whole(array: &WrongArray<'_>, explanations: usize) -> Option<String> {
     if !nothing && !same {
         return None;
     }
-    let all = wrong.len();
     // What is compared with another program's is compared with its own name.
     let (truth, missing) = match name == of {
         true => ("the other program's", "a factor".to_owned()),
         false => ("the derivative", format!("a factor of {of}'s gradient")),
     };
-    let words = if nothing {
-        "is zero throughout".to_owned()
-    } else {
-        format!("is {factor:.6} times {truth} throughout")
-    };
-    Some(format!("{name} {words} ({all} elements): {missing} is missing or wrong"))
+    let said = |what: &str| format!("{name} is {what}: {missing} is missing or wrong");
+    if nothing {
+        return Some(Explained::of(said("zero throughout"), None));
+    }
+    Some(Explained {
+        words: said(&format!("{factor:.6} times {truth} throughout")),
+        line: None,
+        any_factor: Some(said(&format!("{truth} times another factor in each case"))),
+    })
 }
 
 fn distance(element: &Element) -> f64 {
@@ -308,10 +339,35 @@ mod tests {
     }
 
     #[test]
+    fn what_one_case_looks_like_is_not_said_of_others_that_contradict_it() {
+        let said = |words: &str, line: Option<&str>| {
+            Explained::of(words.to_owned(), line.map(str::to_owned))
+        };
+        let (block, half) = (said("lacks block 2", None), said("is zero", None));
+        let line = said("lacks what k.cu:3 contributes", Some("k.cu:3"));
+        let most = |all: &[Option<&Explained>]| said_by_most(all);
+        assert_eq!(most(&[Some(&block)]), Some(block.clone()), "one case");
+        assert_eq!(most(&[Some(&block), Some(&half), None]), None, "one of three each");
+        assert_eq!(most(&[Some(&half), None, None]), None, "others are not half throughout");
+        assert_eq!(most(&[Some(&half), None]), Some(half.clone()), "half of them");
+        assert_eq!(most(&[Some(&line), None, None]), Some(line.clone()), "others are too small");
+        assert_eq!(most(&[Some(&half), Some(&line), Some(&line)]), Some(line), "the most");
+        assert_eq!(most(&[None]), None, "nothing is said");
+        let factor = |words: &str| {
+            let any_factor = Some("times another factor".to_owned());
+            Explained { any_factor, ..said(words, None) }
+        };
+        let [two, three] = ["times 2", "times 3"].map(factor);
+        assert_eq!(most(&[Some(&two), Some(&two)]), Some(two.clone()), "one factor");
+        let words = most(&[Some(&two), Some(&three), None]).map(|most| most.words);
+        assert_eq!(words.as_deref(), Some("times another factor"), "one in each case");
+    }
+
+    #[test]
     fn a_factor_is_one_where_other_elements_bear_it_out() {
         let words = |what| {
             let why = "a factor of x's gradient is missing or wrong";
-            Some(format!("v_x is {what} throughout (3 elements): {why}"))
+            Some(format!("v_x is {what} throughout: {why}"))
         };
         let half = words("0.500000 times the derivative");
         assert_eq!(said(&[0.5, 0.5, 0.5], 1e-6), half, "far off, and alike");

@@ -7,7 +7,6 @@ use splatcheck_emulator::{Decided, DeviceMemory, Gradient, Loss, Schedule, Shado
 
 use splatcheck_judge::attribution::{Explained, Parts, explain};
 use splatcheck_judge::io::container::Entry;
-use splatcheck_judge::words::count;
 
 pub use super::compared::Judged;
 use super::compared::{Open, compared, overflows};
@@ -47,7 +46,29 @@ pub struct Checked {
     pub touched: BTreeMap<String, Touched>,
 }
 
+/// In which way a case fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A kernel gives no result.
+    Fault,
+    /// A gradient is infinite or no number.
+    NoNumber,
+    /// Numbers are wrong, if anything is.
+    Numbers,
+}
+
 impl Checked {
+    /// In which way it fails.
+    #[must_use]
+    pub fn way(&self) -> Way {
+        let mut wrong = self.arrays.iter().flat_map(|judged| &judged.wrong);
+        match &self.fault {
+            Some(_) => Way::Fault,
+            None if wrong.any(|element| !element.float.is_finite()) => Way::NoNumber,
+            None => Way::Numbers,
+        }
+    }
+
     /// Whether something is wrong.
     #[must_use]
     pub fn is_wrong(&self) -> bool {
@@ -192,7 +213,6 @@ fn checked(
     let mut checked = Checked { traffic, ..known };
     let doubt = blindness(&gradient);
     if let Some((of, _)) = gradient.unknown.first() {
-        let count = count(gradient.unknown.len() as u64, "element");
         let name = arrays.buffers.iter().find(|(_, buffer)| *buffer == of);
         let name = name.map_or("an output", |(name, _)| name.as_str());
         let exact = arrays.memory.exact(*of);
@@ -203,7 +223,7 @@ fn checked(
         } else {
             ""
         };
-        checked.lost.push(format!("no exact number in {count} of {name}{why}"));
+        checked.lost.push(format!("no exact number in elements of {name}{why}"));
     }
     checked.lost.sort();
     checked.lost.dedup();

@@ -16,7 +16,9 @@ use super::super::ir::{IntegerBinary, NarrowFormat};
 use super::super::lanes::{Bits, LANES};
 use super::super::rare::narrow::single;
 use super::journal::{Journal, Loss};
-use super::number::{Count, Known, NO_FLOAT, Shadow, Source, Word, is_near_zero, relevant, up};
+use super::number::{
+    Count, Known, NO_FLOAT, Part, Shadow, Source, Whole, Word, is_near_zero, relevant, up,
+};
 use super::registers::Gathered;
 use super::table::accuracy::Accuracy;
 use super::table::{Function, error};
@@ -26,6 +28,9 @@ use super::tape::Flags;
 pub(super) const SIGN: u32 = 1 << 31;
 
 const MANTISSA: u32 = 0x7f_ffff;
+
+/// Of the upper word of an f64.
+const UPPER_MANTISSA: u32 = 0xf_ffff;
 
 /// What an integer operation does, as far as floats in it are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +146,7 @@ impl Journal {
             return Word::garbled(Some(changed));
         }
         // The upper word of an f64, of which sign and exponent may have been changed by a number that is another's.
-        let keeps = |bits: u32| alone || (bits ^ result) & 0xf_ffff == 0;
+        let keeps = |bits: u32| alone || (bits ^ result) & UPPER_MANTISSA == 0;
         let part = all.iter().find_map(|(word, bits)| match word {
             Word::Part(part) if keeps(*bits) => Some(*part),
             _ => None,
@@ -379,10 +384,16 @@ fn makes_constant(op: Integers, operands: &[Operand]) -> bool {
     let all = [first, second];
     let is_low = |o: &&Operand| matches!(o.0, Word::Narrow(_)) && o.1 >> 16 == 0;
     let is_narrow = |o: &&Operand| matches!(o.0, Word::Narrow(_) | Word::Halves(_));
-    let (mantissas, left, right) = match (all.iter().any(is_low), all.iter().any(is_narrow)) {
-        (true, _) => (0x7fff, 31, 15),
-        (false, true) => (0x7fff_7fff, 31, 31),
-        (false, false) => (MANTISSA, 23, 23),
+    let is_upper =
+        |o: &&Operand| matches!(o.0, Word::Part(Part { of: Whole::Double(_), upper: true, .. }));
+    let (mantissas, left, right) = if all.iter().any(is_low) {
+        (0x7fff, 31, 15)
+    } else if all.iter().any(is_narrow) {
+        (0x7fff_7fff, 31, 31)
+    } else if all.iter().any(is_upper) {
+        (UPPER_MANTISSA, 32, 20)
+    } else {
+        (MANTISSA, 23, 23)
     };
     match op {
         Integers::And => all.iter().any(|o| !relevant(o) && o.1 & mantissas == 0),
@@ -414,13 +425,12 @@ fn halves(op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
             [(Word::Narrow(low) | Word::Halves([Some(low), _]), _), (Word::None, 16)],
         ) => Some(Word::of_halves([None, Some(*low)])),
         // An f32 rounded to bf16, as code does it that has no instruction for it.
-        (
-            Integers::ShiftRight { .. },
-            [(word @ (Word::Float(_) | Word::Refers(_)), bits), (Word::None, 16)],
-        ) => {
-            let source = reference(&(*word, *bits))?;
-            let above = source.bits >> 16;
-            [above, above + 1].contains(&result).then(|| Word::Narrow(cut_to_bfloat(source.shadow)))
+        (Integers::ShiftRight { .. }, [number, (Word::None, 16)]) => {
+            upper_bfloat(number, result).map(Word::Narrow)
+        }
+        (Integers::And, [number, (Word::None, 0xffff_0000)]) if number.1 != result => {
+            let high = upper_bfloat(number, result >> 16)?;
+            Some(Word::of_halves([None, Some(high)]))
         }
         (Integers::Add | Integers::Other, [(one, a), (other, b)])
             if a & b == 0 && a | b == result =>
@@ -439,6 +449,21 @@ fn halves(op: Integers, operands: &[Operand], result: u32) -> Option<Word> {
 pub(super) fn is_bfloat(bits: u32, high: &Shadow) -> bool {
     let distance = (f64::from(f32::from_bits(bits)) - high.x).abs();
     bits & 0xffff == 0 && distance <= f64::from(high.r)
+}
+
+/// The bf16 that is the upper half of an f32, cut off or rounded before.
+pub(super) fn upper_bfloat(number: &Operand, half: u32) -> Option<Shadow> {
+    let source = match number.0 {
+        Word::Float(_) | Word::Refers(_) => reference(number)?,
+        Word::None
+        | Word::Narrow(_)
+        | Word::Halves(_)
+        | Word::Count(_)
+        | Word::Part(_)
+        | Word::Field(_) => return None,
+    };
+    let above = source.bits >> 16;
+    [above, above + 1].contains(&half).then(|| cut_to_bfloat(source.shadow))
 }
 
 /// The same number, with what is lost where an f32 is rounded to bf16 in whichever direction: 2^-7 of it, or less

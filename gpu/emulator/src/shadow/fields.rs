@@ -8,7 +8,8 @@ use super::super::float::compared;
 use super::super::ir::Comparison;
 use super::bits::{Integers, Operand, SIGN};
 use super::journal::Journal;
-use super::number::{Field, NO_FLOAT, Shadow, Source, Word, relevant};
+use super::number::{Field, NO_FLOAT, Part, Shadow, Source, Whole, Word, relevant};
+use super::wides::halves;
 
 impl Journal {
     /// What becomes of a mask or shift that leaves nothing of a float's mantissa.
@@ -50,6 +51,13 @@ pub(super) fn field((word, bits): &Operand, result: u32, of: &dyn Fn(u32) -> Opt
                 _ if *bits == had << 1 => (shadow, ends.map(|end| end << 1)),
                 _ => return Word::None,
             }
+        }
+        Word::Part(Part { of: Whole::Double(shadow), bits: had, upper: true }) => {
+            let turned = halves(had)[1] ^ bits;
+            if turned & !SIGN != 0 {
+                return Word::None;
+            }
+            (shadow, upper_bits_of(&shadow).map(|end| end ^ turned))
         }
         Word::Field(field) => return of_ends(field.shadow, field.ends, result, of),
         Word::None
@@ -105,6 +113,19 @@ fn bits_of(shadow: &Shadow) -> [u32; 4] {
         return [low, high, 0, SIGN];
     }
     let own = (shadow.x as f32).to_bits();
+    let below = if is_power_of_two(shadow.x) { own - 1 } else { own };
+    [low, high, own, below]
+}
+
+/// The same of the upper word of an f64.
+pub(super) fn upper_bits_of(shadow: &Shadow) -> [u32; 4] {
+    let r = f64::from(shadow.r);
+    let upper = |x: f64| halves(x.to_bits())[1];
+    let [low, high] = [shadow.x - r, shadow.x + r].map(upper);
+    if shadow.x.abs() <= r {
+        return [low, high, 0, SIGN];
+    }
+    let own = upper(shadow.x);
     let below = if is_power_of_two(shadow.x) { own - 1 } else { own };
     [low, high, own, below]
 }

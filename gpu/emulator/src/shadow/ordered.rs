@@ -10,7 +10,7 @@ mod order;
 
 use super::super::ir::{Compared, Comparison, Setp};
 use super::super::lanes::Bits;
-use super::fields::{Asked, is_tie};
+use super::fields::{Asked, is_tie, upper_bits_of};
 use super::journal::{Journal, Loss};
 use super::number::{
     Count, Field, Known, NO_FLOAT, Part, Shadow, Whole, Wide, Word, depends, relevant,
@@ -72,12 +72,21 @@ impl Side {
                 format: Some(Format::Single),
             },
             Word::Count(count) => Self::of_count(count, wide),
-            Word::Part(Part { of: Whole::Double(shadow), bits: had, upper: true }) => Self::Float {
-                shadow,
-                had: halves(had)[1].into(),
-                bits: wide,
-                format: Some(Format::Upper),
-            },
+            Word::Part(Part { of: Whole::Double(shadow), bits: had, upper: true }) => {
+                let had = halves(had)[1];
+                match moved(bits.wrapping_sub(had)) {
+                    Some(by) => {
+                        let ends = upper_bits_of(&shadow).map(|end| end.wrapping_add(by));
+                        Self::Field { field: Field { shadow, ends }, bits: wide }
+                    }
+                    None => Self::Float {
+                        shadow,
+                        had: had.into(),
+                        bits: wide,
+                        format: Some(Format::Upper),
+                    },
+                }
+            }
             // Of which format it is nobody says.
             Word::Narrow(shadow) if bits >> 16 == 0 => {
                 Self::Float { shadow, had: wide, bits: wide, format: None }
@@ -269,7 +278,7 @@ impl Width {
         let [of_one, of_other] = sides.map(|side| side.orders(format));
         let mut orders = of_one.iter().filter(|order| of_other.contains(order));
         let Some(&order) = orders.find(|order| order.fits(compare)) else {
-            return Decision::Unknown;
+            return self.of_top_bit(sides, format);
         };
         let value = |side: &Side| match side {
             Side::Plain(bits) => format.value(order.undone(*bits, format.sign())),
@@ -298,6 +307,31 @@ impl Width {
             false if sure && at_zero => Decision::Tie,
             false if sure => Decision::Apart,
             false => Decision::Open,
+        }
+    }
+
+    /// Of a key whose highest bit alone is asked for, as what is below 0: that is a comparison without a sign as well.
+    fn of_top_bit(self, sides: [&Side; 2], format: Format) -> Decision {
+        let Self { compare, comparison, bits } = self;
+        let (top, all) = (1 << (bits - 1), u64::MAX >> (64 - bits));
+        let beside = |plain: u64, below: [Comparison; 2], above: [Comparison; 2]| match plain {
+            0 if below.contains(&comparison) => Some(Side::Plain(top)),
+            _ if plain == all && above.contains(&comparison) => Some(Side::Plain(top - 1)),
+            _ => None,
+        };
+        let (below, above) = ([Comparison::Lt, Comparison::Ge], [Comparison::Le, Comparison::Gt]);
+        let plain = match sides {
+            [Side::Float { .. }, Side::Plain(plain)] => beside(*plain, below, above),
+            [Side::Plain(plain), Side::Float { .. }] => beside(*plain, above, below),
+            _ => None,
+        };
+        let float = sides.into_iter().find(|side| matches!(side, Side::Float { .. }));
+        match (plain, float) {
+            (Some(plain), Some(float)) if compare.signed => {
+                let compare = Compare { signed: false, ..compare };
+                Self { compare, ..self }.of_format([float, &plain], format)
+            }
+            _ => Decision::Unknown,
         }
     }
 
@@ -353,6 +387,17 @@ impl Journal {
                 continue;
             }
             let (decision, sources) = self.decision_of(beside, lane, (setp, width));
+            let decision = match decision {
+                Decision::Unknown if Self::is_sure(beside, lane, setp, sources) => {
+                    // Of one number alone a kernel may have a branch, as `x == 1 ? 1 : pow(x, y)`.
+                    let equal = match width.bits {
+                        64 => self.wides[0][lane] == self.wides[1][lane],
+                        _ => self.words[0][lane] == self.words[1][lane],
+                    };
+                    if equal { Decision::Tie } else { Decision::Apart }
+                }
+                decision => decision,
+            };
             // A number beside itself.
             let [a, b] = sources.map(|source| source.map_or(0, |shadow| shadow.n));
             let same = a == b && depends(a);
@@ -368,6 +413,20 @@ impl Journal {
             tied |= u32::from(is_tie && (depends(a) || depends(b))) << lane;
         }
         tied
+    }
+
+    /// Whether integers are the same wherever the floats may lie that they were made of, whatever was done to these. Of
+    /// zeros and of equal numbers a kink is not known.
+    fn is_sure(beside: &Beside, lane: usize, setp: &Setp, sources: [Option<Shadow>; 2]) -> bool {
+        let [a, b] = sources.map(|source| source.map(|shadow| shadow.x));
+        let is_wide = matches!(setp.compared, Compared::Unsigned64 | Compared::Signed64);
+        let is_sure = |(slot, source): (u16, Option<Shadow>)| {
+            let Some(shadow) = source else { return true };
+            let is_known =
+                shadow.r == 0.0 || !is_wide && is_part_sure(beside.word(slot, lane), setp);
+            shadow.x != 0.0 && shadow.c < f32::INFINITY && is_known
+        };
+        a != b && [setp.a, setp.b].into_iter().zip(sources).all(is_sure)
     }
 
     /// What the comparison of a lane is, and the numbers that both sides were made from.
@@ -394,5 +453,34 @@ impl Journal {
             word => word.source().filter(|_| relevant(&operand)),
         };
         (width.decision(both.map(side)), both.map(source))
+    }
+}
+
+/// How far the upper word of an f64 was moved, if that left its mantissa as it was, or next to it: another exponent or
+/// sign, or one less, as a comparison with a range has it.
+fn moved(by: u32) -> Option<u32> {
+    let beside = by.wrapping_add(1) & 0xf_ffff;
+    (by != 0 && beside <= 2).then_some(by)
+}
+
+/// Whether the word that a comparison takes of an f64 is the same wherever that may lie. Its lower word is 0 once in 2^32:
+/// that is asked of what is infinite or whole.
+fn is_part_sure(word: Word, setp: &Setp) -> bool {
+    match word {
+        Word::Part(Part { of: Whole::Double(shadow), upper: true, .. }) => {
+            let ends = upper_bits_of(&shadow);
+            ends.iter().all(|end| *end == ends[0])
+        }
+        Word::Part(Part { of: Whole::Double(_), upper: false, .. }) => {
+            matches!(setp.comparison, Comparison::Eq | Comparison::Ne)
+        }
+        Word::None
+        | Word::Float(_)
+        | Word::Narrow(_)
+        | Word::Halves(_)
+        | Word::Refers(_)
+        | Word::Count(_)
+        | Word::Part(_)
+        | Word::Field(_) => false,
     }
 }

@@ -9,7 +9,7 @@ use super::super::ir::{Comparison, Double, File, Permutation, Place, Rare, RareO
 use super::super::lanes::Bits;
 use super::super::rare::{logic3, permute, takes_first};
 use super::super::registers::Registers;
-use super::bits::{Integers, SIGN};
+use super::bits::{Integers, SIGN, upper_bfloat};
 use super::journal::Journal;
 use super::magic::rounds_doubles;
 use super::number::{Shadow, Wide, Word, is_near_zero, relevant};
@@ -41,6 +41,15 @@ impl Any {
         match self.word() {
             (Word::Float(shadow), _) if shadow.is_plain() => Word::None,
             (word, _) => word,
+        }
+    }
+
+    /// What its halves are as numbers of 16 bits: nothing is known of one that is half of another number.
+    fn halves(self) -> [Option<Option<Shadow>>; 2] {
+        let (word, bits) = (self.bits_of_word(), self.word().1);
+        match word.halves() {
+            Some(halves) => halves.map(Some),
+            None => [None, upper_bfloat(&(word, bits), bits >> 16).map(Some)],
         }
     }
 
@@ -294,21 +303,17 @@ impl Lane<'_> {
     /// prmt: halves of 16 bits may be numbers; else the bits say what became of the words.
     fn permuted(&mut self, mode: Permutation) -> Word {
         let (_, selector) = self.sources[2].word();
-        let [a, b] = [0, 1].map(|k| self.sources[k].bits_of_word().halves());
-        let (Some(a), Some(b)) = (a, b) else {
-            return self.permuted_bits(mode, selector);
-        };
-        let all = [a[0], a[1], b[0], b[1]];
+        let all = [0, 1].map(|k| self.sources[k].halves());
         let half = |nibbles: u32| match nibbles & 0xff {
-            0x10 => Some(all[0]),
-            0x32 => Some(all[1]),
-            0x54 => Some(all[2]),
-            0x76 => Some(all[3]),
+            0x10 => all[0][0],
+            0x32 => all[0][1],
+            0x54 => all[1][0],
+            0x76 => all[1][1],
             _ => None,
         };
         match (half(selector), half(selector >> 8)) {
             (Some(low), Some(high)) => Word::of_halves([low, high]),
-            _ if all.iter().all(Option::is_none) => Word::None,
+            _ if all.iter().flatten().all(|half| *half == Some(None)) => Word::None,
             _ => self.permuted_bits(mode, selector),
         }
     }

@@ -296,7 +296,7 @@ fn none(weighing: &Weighing, nearest: Option<&Candidate>) -> Diagnosis {
 
 /// No hypothesis explains it, and a part of splatcheck's own forward kernel does.
 fn attributed(attribution: &Explained, none: Diagnosis) -> Diagnosis {
-    let Explained { words, line } = attribution;
+    let Explained { words, line, any_factor: _ } = attribution;
     let source = line.as_deref().and_then(file_and_line).and_then(|(file, line)| {
         let text = SourceLine { file: file.to_owned(), line }.text()?;
         Some(format!("{file}:{line} of splatcheck's own forward kernel is '{text}'"))

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use splatcheck_emulator::{Conventions, Schedule};
+use splatcheck_judge::attribution::said_by_most;
 use splatcheck_judge::engines::command::CommandLine;
 use splatcheck_judge::interrupt;
 
@@ -12,8 +13,8 @@ use super::made::made;
 use super::swept::Swept;
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Furthest, Judged, Manifest, Program, ProgramError, Purpose,
-    Touched, accuracy, check, compare, on_purpose, rounded_by, smaller,
+    Case, CaseProblem, Checked, Explained, Furthest, Judged, Manifest, Program, ProgramError,
+    Purpose, Touched, Way, accuracy, check, compare, on_purpose, rounded_by, smaller,
 };
 
 /// Cases with something wrong that a convention is tried on.
@@ -233,9 +234,12 @@ impl Asked {
         self.digits(&mut ran, programs);
         if let Some(found) = &mut ran.found
             && found.checked.fault.is_none()
-            && !interrupt::is_asked()
         {
-            found.purpose = self.purpose(programs, found, &ran.failing)?;
+            // A small case of simple numbers fits more than one explanation.
+            found.checked.explained = looks_like(&ran.all);
+            if !interrupt::is_asked() {
+                found.purpose = self.purpose(programs, found, &ran.failing)?;
+            }
         }
         Ok(ran)
     }
@@ -330,15 +334,13 @@ impl Asked {
             ran.failing.push((case.clone(), order));
         }
         if wrong && ran.found.is_none() {
-            let mut found = if checked.has_no_end() {
+            let found = if checked.has_no_end() {
                 let (case, checked) = (case.clone(), checked.clone());
                 Found { index, case, order, checked, purpose: None }
             } else {
-                let was_fault = checked.fault.is_some();
-                self.found(programs, (index, case), (order, &self.schedules[order]), was_fault)?
+                let schedule = &self.schedules[order];
+                self.found(programs, (index, case), (order, schedule), checked.way())?
             };
-            // A small case of simple numbers fits more than one explanation.
-            found.checked.explained.clone_from(&checked.explained);
             ran.found = Some(found);
         }
         for judged in &checked.arrays {
@@ -354,13 +356,13 @@ impl Asked {
         Ok(())
     }
 
-    /// Makes a failing case smaller, which fails in the same way: gives no result, or a wrong one.
+    /// Makes a failing case smaller, which fails in the same way.
     fn found(
         &self,
         programs: &[Program],
         (index, case): (u64, &Case),
         (order, schedule): (usize, &Schedule),
-        was_fault: bool,
+        way: Way,
     ) -> Result<Found, ProgramError> {
         // A smaller case in which a kernel does not end is another fault, and costs all of its time. So does one whose
         // runs with decisions taken the other way do not end: after the first, no more are tried.
@@ -369,9 +371,7 @@ impl Asked {
             let stopped = endless || interrupt::is_asked();
             let one = if stopped { None } else { self.ask(programs, case, schedule).ok() };
             endless |= one.as_ref().is_some_and(Checked::has_no_end);
-            one.is_some_and(|one| {
-                one.is_wrong() && !one.endless && one.fault.is_some() == was_fault
-            })
+            one.is_some_and(|one| one.is_wrong() && !one.endless && one.way() == way)
         };
         let case = match self.cases {
             Cases::Made { .. } | Cases::Own(_) => case.clone(),
@@ -397,6 +397,14 @@ impl Asked {
             }
         }
     }
+}
+
+/// What the cases with wrong numbers look like.
+fn looks_like(all: &[(u64, Checked)]) -> Option<Explained> {
+    let numbers = all.iter().map(|(_, checked)| checked).filter(|one| one.way() != Way::Fault);
+    let wrong: Vec<_> =
+        numbers.filter(|one| one.is_wrong()).map(|one| one.explained.as_ref()).collect();
+    said_by_most(&wrong)
 }
 
 impl Ran {

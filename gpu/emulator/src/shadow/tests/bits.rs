@@ -47,16 +47,25 @@ fn bit_tricks_that_are_followed() {
 #[test]
 fn numbers_of_16_bits_are_followed_through_words() {
     /// Of the numbers that a bf16 holds.
-    fn bodies() -> [String; 6] {
+    fn bodies() -> [String; 9] {
         let rounded = "cvt.rn.bf16.f32 %h1, %f1;";
         // As code rounds that has no instruction for it.
         let by_hand = "mov.b32 %r2, %f1;\nshr.u32 %r3, %r2, 16;\nand.b32 %r4, %r3, 1;\nadd.s32 %r5, %r4, 32767;\n\
                        add.s32 %r6, %r5, %r2;\nshr.u32 %r7, %r6, 16;";
+        let masked = "and.b32 %r8, %r6, -65536;";
         let pair = "cvt.rn.bf16.f32 %h1, %f1;\nmov.f32 %f3, 0f00000000;\ncvt.rn.bf16.f32 %h2, %f3;";
         [
             format!("{rounded}\nmov.b32 %f2, {{0, %h1}};"),
             format!("{rounded}\ncvt.u32.u16 %r2, %h1;\nshl.b32 %r3, %r2, 16;\nmov.b32 %f2, %r3;"),
             format!("{by_hand}\nshl.b32 %r8, %r7, 16;\nmov.b32 %f2, %r8;"),
+            format!("{by_hand}\n{masked}\nmov.b32 %f2, %r8;"),
+            // Packed beside itself.
+            format!(
+                "{by_hand}\n{masked}\nor.b32 %r9, %r7, %r8;\nshl.b32 %r9, %r9, 16;\nmov.b32 %f2, %r9;"
+            ),
+            format!(
+                "{by_hand}\nprmt.b32 %r9, %r6, %r6, 30258;\nshl.b32 %r9, %r9, 16;\nmov.b32 %f2, %r9;"
+            ),
             // Packed beside another one, of value 0, by bits, and taken out again.
             format!(
                 "{pair}\ncvt.u32.u16 %r2, %h1;\ncvt.u32.u16 %r3, %h2;\nshl.b32 %r4, %r2, 16;\nor.b32 %r5, %r4, %r3;\n\
@@ -93,6 +102,38 @@ fn keys_of_words_and_of_64_bits_give_their_floats_back() {
     check(inserted, &positive(), |x| x, |_| 1.0, SHARP);
 }
 
+/// A radix sort turns a key back by its sign, and asks for that as for what is below 0.
+#[test]
+fn the_sign_of_a_key_is_asked_with_a_sign() {
+    let key = "mov.b32 %r2, %f1;\nshr.s32 %r3, %r2, 31;\nor.b32 %r4, %r3, -2147483648;\nxor.b32 %r5, %r2, %r4;";
+    for asked in
+        ["setp.lt.s32 %p1, %r5, 0;", "setp.le.s32 %p1, %r5, -1;", "setp.gt.s32 %p1, 0, %r5;"]
+    {
+        let back = "selp.b32 %r6, -2147483648, -1, %p1;\nxor.b32 %r7, %r5, %r6;\nmov.b32 %f2, %r7;";
+        // Rounded, so that the bits do not say all.
+        let rounded = "mul.f32 %f1, %f1, 0f3DCCCCCD;";
+        let body = format!("{rounded}\n{key}\n{asked}\n{back}");
+        check(&body, &numbers(), |x| x * f64::from(0.1_f32), |_| f64::from(0.1_f32), 1e-7);
+    }
+}
+
+/// A logarithm of an f64 takes its exponent from the upper word, compares that word, and makes the exponent a number.
+#[test]
+fn the_exponent_of_an_f64_is_a_number() {
+    let body = "cvt.f64.f32 %g1, %f1;\nmul.f64 %g1, %g1, 0d4008000000000000;\nmov.b64 {%r2, %r3}, %g1;\n\
+                add.s32 %r4, %r3, -1;\nsetp.lt.u32 %p1, %r4, 2146435071;\n@!%p1 bra DONE;\nshr.u32 %r5, %r3, 20;\n\
+                add.s32 %r5, %r5, -1023;\nand.b32 %r6, %r3, -2146435073;\nor.b32 %r7, %r6, 1072693248;\n\
+                mov.b64 %g2, {%r2, %r7};\nsetp.lt.s32 %p2, %r7, 1073127583;\nxor.b32 %r8, %r5, -2147483648;\n\
+                mov.b32 %r9, 1127219200;\nmov.b64 %g3, {%r8, %r9};\n\
+                sub.f64 %g4, %g3, 0d4330000080000000;\nadd.f64 %g1, %g4, %g2;\n@%p2 bra DONE;\nDONE:\n\
+                cvt.rn.f32.f64 %f2, %g1;";
+    let f = |x: f64| {
+        let e = (3.0 * x).log2().floor();
+        e + 3.0 * x / e.exp2()
+    };
+    check(body, &positive(), f, |x| 3.0 / (3.0 * x).log2().floor().exp2(), 1e-13);
+}
+
 /// The largest of all by an atomic on keys of 64 bits, as argmax does it.
 #[test]
 fn an_atomic_on_keys_has_the_derivative_of_the_largest() {
@@ -119,7 +160,7 @@ fn what_is_lost_is_reported_and_judges_nothing() {
         // The fast logarithm: the bits as a number.
         "mov.b32 %r2, %f1;\ncvt.rn.f32.s32 %f2, %r2;",
         // A part of the mantissa.
-        "mov.b32 %r2, %f1;\nand.b32 %r3, %r2, -65536;\nmov.b32 %f2, %r3;",
+        "mov.b32 %r2, %f1;\nand.b32 %r3, %r2, -16711936;\nmov.b32 %f2, %r3;",
         // Products of bits in 64.
         "mov.b32 %r2, %f1;\nand.b32 %r3, %r2, 8388607;\nmul.wide.u32 %d5, %r3, 12345;\ncvt.rn.f32.u64 %f2, %d5;",
         // The bits of two.

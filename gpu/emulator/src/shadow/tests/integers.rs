@@ -100,12 +100,19 @@ fn ties_of_bits_are_reversed() {
     }
 }
 
-/// What no rule follows is uncertain, and said.
+/// What no rule follows is uncertain, and said; but not of a float that nothing has rounded, and that is not 0.
 #[test]
 fn what_scrambled_bits_decide_is_reported() {
-    let body = "mov.b32 %r2, %f1;\nmul.lo.u32 %r3, %r2, 1664525;\nsetp.lt.u32 %p1, %r3, 12345;\n\
-                selp.f32 %f2, 0f00000000, %f1, %p1;";
-    let outcome = run(body, 1.1);
+    let body = |of: &str| {
+        format!(
+            "{NEAR}mov.b32 %r2, {of};\nmad.lo.u32 %r3, %r2, 1664525, 77;\nsetp.lt.u32 %p1, %r3, 12345;\n\
+             selp.f32 %f2, 0f00000000, %f1, %p1;"
+        )
+    };
+    let sure = run(&body("%f1"), 1.1);
+    assert_eq!((open(&sure), sure.memory.losses()), (0, vec![]), "its bits are what they are");
+    assert_eq!(open(&run(&body("%f1"), 0.0)), 32, "perhaps a kink");
+    let outcome = run(&body("%f4"), 1.1);
     assert_eq!(open(&outcome), 32);
     assert!(outcome.memory.losses().iter().all(|lost| lost.loss == Loss::Decision));
     assert_eq!(outcome.memory.losses().len(), 1, "it is said");
