@@ -1,7 +1,7 @@
 //! `splatcheck ptx --formulation`: kernels of other people's expressions, each judged by its own bounds
 //! and given its own arrays; and `splatcheck formulations`.
 
-use splatcheck_tests::{Said, compiled, own_kernel, path, reproducer, say};
+use splatcheck_tests::{Said, again, compiled, own_kernel, path, reproducer, say};
 use std::fs;
 use std::path::Path;
 
@@ -203,4 +203,23 @@ fn the_accuracy_of_every_formulation_is_printed() {
         assert!(elements > 10_000 && worst > 0.0 && worst <= 1.0, "{row:?}");
     }
     say(folder.path(), &["formulations", "--corpus", "nowhere"]).exits(2).complains("nowhere");
+}
+
+/// A kernel of ours is right, whatever the formulation and the outputs of the kernel that the finding is of.
+#[test]
+fn our_kernel_agrees_on_what_a_users_kernel_was_found_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let agrees = |kernel: &str, manifest: &str, more: &[&str]| {
+        let [kernel, manifest] = [kernel, manifest].map(own_kernel);
+        let args = ["ptx", &kernel, "--manifest", &manifest, "--cases", "20"];
+        let said = say(folder.path(), &[&args[..], more].concat()).exits(1);
+        let again = [&again(&said.out)[..], &["--engine", "emulator"]].concat();
+        let ours = say(folder.path(), &again).exits(0);
+        assert!(ours.out.starts_with("agree: "), "{more:?}: {ours:?}");
+    };
+    for formulation in ["gsplat-1.5", "gsplat-main", "behind,final_t=one-minus-alpha"] {
+        let more = ["--formulation", formulation];
+        agrees("gsplat_backward_broken.ptx", "gsplat_backward.toml", &more);
+    }
+    agrees("gsplat_project_image_broken.ptx", "gsplat_project_image.toml", &[]);
 }

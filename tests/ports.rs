@@ -154,6 +154,40 @@ fn what_does_not_fit_a_structure_is_not_exercised() {
     assert!(said.out.contains("NOT EXERCISED: ") && said.out.contains(words), "{}", said.out);
 }
 
+/// A launch that no device makes on a case says nothing of the kernel: an empty grid, a block of too many threads, more
+/// shared memory than there is, and a number that its parameter cannot hold.
+#[test]
+fn what_cannot_be_launched_on_a_case_is_not_exercised() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (here, program, corpus) = (folder.path(), kernel("index_add.ptx"), path("corpora/scatter"));
+    let args = ["ptx", &program, "--manifest", "m.toml", "--corpus", &corpus];
+    for (change, words) in [
+        (
+            ["max(1, ceil_div(N, 128))", "ceil_div(N, 128)"],
+            "no blocks, which CUDA refuses: write max(1, ...)",
+        ),
+        (["[128]", "[\"max(N, 128)\"]"], "threads a block, expected 1..=1024"),
+        (
+            ["grid", "dynamic_shared = \"232448 + N / 500\"\ngrid"],
+            "no device has more than 232448 for a block",
+        ),
+        (["{ i32 = \"N\" }", "{ i32 = \"N + N / N - 1\" }"], "a division by 0"),
+    ] {
+        changed_manifest(here, "index_add.toml", &[change]);
+        let said = say(here, &args).exits(0);
+        assert!(said.out.starts_with("agree"), "{change:?}: {}", said.out);
+        let told = said
+            .out
+            .lines()
+            .any(|line| line.starts_with("NOT EXERCISED: ") && line.contains(words));
+        assert!(told && !said.out.contains("DISAGREE"), "{change:?}: {}", said.out);
+        let strict = say(here, &[&args[..], &["--fail-on", "not-exercised"]].concat());
+        assert_eq!(strict.code, Some(1), "{change:?}: {}", strict.out);
+    }
+    changed_manifest(here, "index_add.toml", &[["[128]", "[2048]"]]);
+    say(here, &args).exits(2).complains("2048 threads a block, expected 1..=1024");
+}
+
 #[test]
 fn mutants_of_a_users_kernel_of_sums_die() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -55,6 +55,10 @@ pub enum EngineError {
     /// The inputs contradict each other or exceed what the kernels are written for.
     #[error("invalid input: {0}")]
     Input(String),
+    /// The launch is one that no device makes on this case, or has no values there: nothing is said of the kernel,
+    /// which did not run.
+    #[error("not launched: {0}")]
+    NotLaunched(String),
     /// A threshold is out of range.
     #[error(transparent)]
     Threshold(#[from] ThresholdError),
@@ -94,11 +98,11 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether a limit of the device or its driver stood in the way of one run: another may be within.
+    /// Whether a limit of the device, its driver or the launch stood in the way of one run: another may be within.
     #[must_use]
     pub fn is_a_limit(&self) -> bool {
         match self {
-            Self::LoopLimit { .. } | Self::TooLarge(_) => true,
+            Self::LoopLimit { .. } | Self::TooLarge(_) | Self::NotLaunched(_) => true,
             Self::NoDevice(_)
             | Self::Missing { .. }
             | Self::Compile { .. }
@@ -114,8 +118,8 @@ impl EngineError {
     }
 
     /// Whether this says something of the machine and nothing of a kernel's correctness: no device,
-    /// something it lacks, a kernel that is not the project's, that its driver does not take or whose
-    /// loops it leaves.
+    /// something it lacks, a kernel that is not the project's, that its driver does not take, that was not launched or
+    /// whose loops it leaves.
     #[must_use]
     pub fn is_of_the_machine(&self) -> bool {
         match self {
@@ -124,6 +128,7 @@ impl EngineError {
             | Self::Compile { .. }
             | Self::LoopLimit { .. }
             | Self::TooLarge(_)
+            | Self::NotLaunched(_)
             | Self::Unavailable(_) => true,
             Self::Input(_)
             | Self::Threshold(_)

@@ -5,7 +5,7 @@ use pulp::Arch;
 use super::block::Block;
 use super::count::{Counters, Report};
 use super::decided::{Source, decided};
-use super::fault::launch::{LaunchError, RunError};
+use super::fault::launch::{LaunchError, MOST_SHARED, RunError};
 use super::ir::{Kernel, Module};
 use super::machine::{Limited, Machine, Patience, permuted, straight};
 use super::memory::{Buffer, DeviceMemory, Segment};
@@ -222,7 +222,7 @@ fn check(kernel: &Kernel, launch: &Launch) -> Result<usize, LaunchError> {
     } else if blocks > 1 << 31 {
         Some(format!("{blocks} blocks, expected at most 2^31"))
     } else if blocks == 0 {
-        Some("no blocks".to_owned())
+        Some("no blocks, which CUDA refuses: write max(1, ...)".to_owned())
     } else {
         let limit = kernel.max_threads.map_or(u128::MAX, product);
         (threads > limit).then(|| format!("the kernel allows {limit} threads a block"))
@@ -232,7 +232,7 @@ fn check(kernel: &Kernel, launch: &Launch) -> Result<usize, LaunchError> {
     }
     let shared = u64::from(kernel.shared) + u64::from(launch.dynamic_shared);
     match usize::try_from(shared) {
-        Ok(bytes) if shared <= 1 << 18 => Ok(bytes),
+        Ok(bytes) if shared <= MOST_SHARED => Ok(bytes),
         Ok(_) | Err(_) => Err(LaunchError::Shared(shared)),
     }
 }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use splatcheck_emulator::{
-    Argument, Buffer, DeviceMemory, Fault, FaultKind, KernelCoverage, Launch, Module, Observers,
-    Report, RunError, Schedule, Shadowing, TimeLimit, Trace, WARP, run_traced,
+    Argument, Buffer, DeviceMemory, Fault, FaultKind, KernelCoverage, Launch, LaunchError, Module,
+    Observers, Report, RunError, Schedule, Shadowing, TimeLimit, Trace, WARP, run_traced,
 };
 
 use super::foreign::ForeignProgram;
@@ -413,6 +413,9 @@ fn followed(schedule: &Schedule, decisions: &[Trace], made: &[Trace]) -> Schedul
 fn noticed(kept: &mut Option<Box<Fault>>, error: RunError, text: String) -> EngineError {
     let RunError::Program(fault) = error else {
         return match error {
+            RunError::Launch(LaunchError::Shape { .. } | LaunchError::Shared(_)) => {
+                EngineError::NotLaunched(text)
+            }
             RunError::Launch(_) => EngineError::Input(text),
             RunError::Program(_) | RunError::Emulator(_) => EngineError::Device(text),
         };

@@ -36,10 +36,12 @@ use splatcheck_judge::judge::Arithmetic;
 use splatcheck_judge::report::reproducer::diagnosis;
 use splatcheck_judge::report::{Detail, Report};
 use splatcheck_judge::workload::{AnyCase, CaseFile, Notes};
+use splatcheck_reference::splat::Formulation;
 use splatcheck_workloads::presets::Preset;
 use splatcheck_workloads::splat::contract::{Contract, Level};
 use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
-use splatcheck_workloads::splat::formulated::{as_noted, noted};
+use splatcheck_workloads::splat::formulated::{as_noted, noted as formulation_of};
+use splatcheck_workloads::splat::stage::{FORMULATED, STANDARD};
 use splatcheck_workloads::splat::{chained, comparing, harmonics};
 
 /// Options of `replay`, as typed.
@@ -133,6 +135,26 @@ impl Recorded {
         })
     }
 
+    /// The same run by a kernel of ours. A backward rasterization is by those of the recorded formulation if they
+    /// add up so, else by the standard one.
+    fn of_ours(self, formulation: Formulation) -> Self {
+        let settings = self.setting.as_slice();
+        let is = |(stage, own): &(Stage, Formulation)| {
+            *own == formulation && !stage.settings(settings).is_empty()
+        };
+        let backward = |stage| {
+            let mut all = [STANDARD].into_iter().chain(FORMULATED);
+            all.any(|(known, _)| known == stage)
+        };
+        let stage = match self.stage {
+            Some(stage) if formulation != Formulation::STANDARD && backward(stage) => {
+                Some(FORMULATED.into_iter().find(is).unwrap_or(STANDARD).0)
+            }
+            other => other,
+        };
+        Self { stage, ..self }
+    }
+
     /// The engines to run on: those that were named, else the recorded one, else all.
     fn engines(&self, plan: &ReplayPlan) -> Result<Vec<Found>, CliError> {
         if let Some(engines) = &plan.engines {
@@ -187,10 +209,18 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let bad = |problem: Problem| {
         CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
     };
-    let case = as_noted(case, &notes).map_err(CliError::of)?;
-    let case = harmonics::as_noted(case, recorded.stage);
-    let case = comparing::as_noted(case, &notes).map_err(bad)?;
+    let noted = Noted::new(&notes)?;
     let wgsl = user_wgsl::of_notes(&notes).map_err(bad)?;
+    let users = wgsl.is_some() || noted.as_ref().is_some_and(|noted| noted.kernel.is_some());
+    // A kernel of ours is judged as what it is, and not as the program that the finding is of.
+    let (case, recorded) = if users || plan.engines.is_none() {
+        let case = as_noted(case, &notes).map_err(CliError::of)?;
+        let case = harmonics::as_noted(case, recorded.stage);
+        (comparing::as_noted(case, &notes).map_err(bad)?, recorded)
+    } else {
+        let formulation = formulation_of(&notes).map_err(CliError::of)?;
+        (case, recorded.of_ours(formulation))
+    };
     if recorded.camera >= case.views() {
         return Err(CliError::new(format!(
             "{}: splatcheck.camera is {} but the case has {} camera(s)",
@@ -212,7 +242,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     }
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);
-    let (noted, several) = (Noted::new(&notes)?, parts::of_notes(&notes)?);
+    let several = parts::of_notes(&notes)?;
     let kernel = noted.as_ref().and_then(|noted| noted.kernel.as_ref());
     let not_sought = kernel.and_then(|kernel| kernel.observe.not_sought());
     let contenders = recorded
@@ -272,7 +302,7 @@ impl Recorded {
         grants: Grants,
         notes: &Notes,
     ) -> Result<CommandPlan, CliError> {
-        let formulation = noted(notes).map_err(CliError::of)?;
+        let formulation = formulation_of(notes).map_err(CliError::of)?;
         let level = match self.stage {
             None => Level::default(),
             Some(stage) => Level::of(stage).ok_or_else(|| {

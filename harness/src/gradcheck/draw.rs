@@ -185,11 +185,8 @@ impl Case {
     /// # Errors
     /// As [`Self::read`].
     pub fn of_bytes(manifest: &Manifest, bytes: &[u8]) -> Result<Vec<Self>, Problem> {
-        if npz::is_npz(bytes) {
-            let bytes = npz::as_safetensors(manifest, bytes, npz::Others::Aside)?;
-            return Self::of_bytes(manifest, &bytes);
-        }
-        let container = container::parse(bytes)?;
+        let bytes = npz::unpacked(manifest, bytes, npz::Others::Aside)?;
+        let container = container::parse(&bytes).map_err(npz::neither)?;
         let mut known = sizes_of_shapes(manifest, &container);
         known.extend(sizes_of_metadata(&container)?);
         for (name, size) in &manifest.sizes {

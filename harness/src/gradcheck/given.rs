@@ -24,11 +24,8 @@ impl Case {
         bytes: &[u8],
         (seed, index): (u64, u64),
     ) -> Result<Vec<Self>, Problem> {
-        if npz::is_npz(bytes) {
-            let bytes = npz::as_safetensors(manifest, bytes, npz::Others::Refused)?;
-            return Self::given(manifest, &bytes, (seed, index));
-        }
-        let container = container::parse(bytes)?;
+        let bytes = npz::unpacked(manifest, bytes, npz::Others::Refused)?;
+        let container = container::parse(&bytes).map_err(npz::neither)?;
         let known = || manifest.inputs.keys().map(String::as_str).chain(manifest.given().map(of));
         if let Some(name) = container.tensors.keys().find(|name| !known().any(|of| of == *name)) {
             let known = known().collect::<Vec<_>>().join(", ");

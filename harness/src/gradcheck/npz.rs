@@ -4,6 +4,7 @@
 //! The crates that read it bring a parser generator and a big-number library for the dictionary; it has three
 //! keys, which are read here.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read as _};
 
@@ -31,9 +32,25 @@ pub(super) enum Others {
 
 const ADVICE: &str = "rename it as the manifest does, or leave it out";
 
-/// Whether these are the bytes of a zip archive.
-pub(super) fn is_npz(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"PK")
+/// The bytes of a `.safetensors`: these, or what a `.npz` becomes.
+///
+/// # Errors
+/// As [`as_safetensors`].
+pub(super) fn unpacked<'b>(
+    manifest: &Manifest,
+    bytes: &'b [u8],
+    others: Others,
+) -> Result<Cow<'b, [u8]>, Problem> {
+    Ok(match bytes.starts_with(b"PK") {
+        true => Cow::Owned(as_safetensors(manifest, bytes, others)?),
+        false => Cow::Borrowed(bytes),
+    })
+}
+
+/// What is wrong with bytes that are no zip archive, and no `.safetensors` for this reason.
+pub(super) fn neither(why: Problem) -> Problem {
+    let value = format!("neither a .npz (no zip archive) nor a .safetensors ({why})");
+    Problem::new("the file", value, "write it with numpy.savez or safetensors")
 }
 
 /// The inputs, given gradients and sizes that a manifest names, as the bytes of a `.safetensors`. Whole numbers
@@ -41,11 +58,7 @@ pub(super) fn is_npz(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`Problem`]: no archive, or an array that cannot be had in the manifest's type.
-pub(super) fn as_safetensors(
-    manifest: &Manifest,
-    bytes: &[u8],
-    others: Others,
-) -> Result<Vec<u8>, Problem> {
+fn as_safetensors(manifest: &Manifest, bytes: &[u8], others: Others) -> Result<Vec<u8>, Problem> {
     let broken = |error: zip::result::ZipError| {
         Problem::new("the archive", quoted(&error.to_string()), "write it with numpy.savez")
     };

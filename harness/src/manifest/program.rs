@@ -198,14 +198,15 @@ impl ManifestKernel {
     /// numbers has a value, and every array a size.
     ///
     /// # Errors
-    /// [`EngineError::Input`]: which expression has none, and why.
+    /// [`EngineError::NotLaunched`]: which expression has none, and why.
     pub fn evaluate(
         &self,
         symbols: &Symbols,
         inputs: &Tensors,
     ) -> Result<Vec<Evaluated>, EngineError> {
         for (name, contents) in &self.manifest.buffers {
-            let wrong = |error| EngineError::Input(format!("manifest, buffer.{name}: {error}"));
+            let wrong =
+                |error| EngineError::NotLaunched(format!("manifest, buffer.{name}: {error}"));
             evaluates(contents, symbols, inputs).map_err(wrong)?;
         }
         self.manifest.launches.iter().map(|launch| evaluate(launch, symbols, inputs)).collect()
@@ -321,7 +322,7 @@ impl<'a> Arrays<'a> {
             Argument::Named(name) => self.shared(device, name)?.address(),
             Argument::Null => 0,
             Argument::Struct(_) => {
-                return Err(EngineError::Input("a structure is no pointer".to_owned()));
+                return Err(EngineError::NotLaunched("a structure is no pointer".to_owned()));
             }
         })
     }
@@ -358,7 +359,7 @@ impl<'a> Arrays<'a> {
         contents: &Contents,
     ) -> Result<Buffer, EngineError> {
         let bytes = initial(contents, &self.symbols, self.inputs);
-        Ok(match bytes.map_err(|error| EngineError::Input(error.to_string()))? {
+        Ok(match bytes.map_err(|error| EngineError::NotLaunched(error.to_string()))? {
             Initial::Bytes(bytes) => device.upload(&bytes),
             Initial::Unwritten(bytes) => device.allocate(bytes),
         })
@@ -373,7 +374,8 @@ impl<'a> Arrays<'a> {
             return Ok(*buffer);
         }
         let contents = self.kernel.buffers.get(name);
-        let contents = contents.ok_or_else(|| EngineError::Input(format!("no buffer {name}")))?;
+        let contents =
+            contents.ok_or_else(|| EngineError::NotLaunched(format!("no buffer {name}")))?;
         let buffer = match &contents.fill {
             // As host code adds up between two launches.
             Fill::Cumsum(of) => {

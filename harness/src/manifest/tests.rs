@@ -256,6 +256,21 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         ),
         (
             "preset = \"gsplat-1.5\"",
+            "constants = { alpha_max = 0.1, alpha_min = 0.9 }",
+            "constants.alpha_min is 0.9: at most alpha_max, 0.1",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
+            "preset = \"gsplat-1.5\"\nconstants = { alpha_min = 0.9995 }",
+            "constants.alpha_min is 0.9995: at most alpha_max, 0.999",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
+            "convention = \"inria\"\nconstants = { alpha_max = 0.001 }",
+            "constants.alpha_min is 0.00392",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
             "constants = { stop_rule = \"never\" }",
             "expected 'less' or 'less-or-equal'",
         ),

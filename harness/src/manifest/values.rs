@@ -27,7 +27,7 @@ impl Manifest {
     /// The same of what names of a case stand for.
     pub(super) fn with_sizes(&self, mut symbols: Symbols) -> Result<Symbols, EngineError> {
         for (name, size) in &self.sizes {
-            let no = |error| EngineError::Input(format!("manifest, sizes.{name}: {error}"));
+            let no = |error| EngineError::NotLaunched(format!("manifest, sizes.{name}: {error}"));
             // The case's own numbers go before those that take their place without one.
             if symbols.integer(name).is_err() {
                 let value = whole(size, &symbols).map_err(no)?;
@@ -40,12 +40,12 @@ impl Manifest {
 
 /// What is wrong with a manifest on a case, with its place.
 pub(super) fn wrong(line: usize, place: &str, error: impl std::fmt::Display) -> EngineError {
-    EngineError::Input(format!("manifest, line {line}, {place}: {error}"))
+    EngineError::NotLaunched(format!("manifest, line {line}, {place}: {error}"))
 }
 
 /// What is wrong with a key of a kernel's launch on a case.
 pub(super) fn of_kernel(line: usize, key: &str, error: impl std::fmt::Display) -> EngineError {
-    EngineError::Input(format!("manifest, kernel of line {line}, {key}: {error}"))
+    EngineError::NotLaunched(format!("manifest, kernel of line {line}, {key}: {error}"))
 }
 
 /// Why an expression's value cannot be used.
@@ -100,7 +100,7 @@ fn integer(number: Number, value: i64) -> Result<Vec<u8>, ValueError> {
 
 impl From<ValueError> for EngineError {
     fn from(error: ValueError) -> Self {
-        Self::Input(error.to_string())
+        Self::NotLaunched(error.to_string())
     }
 }
 

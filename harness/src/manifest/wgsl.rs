@@ -62,7 +62,7 @@ impl WgslKernel {
     /// Whether every expression has a value on a case, and rows lie as the program declares them.
     ///
     /// # Errors
-    /// [`EngineError::Input`] with the line of the manifest.
+    /// [`EngineError::NotLaunched`] with the line of the manifest.
     pub fn check_case(&self, inputs: &Tensors) -> Result<(), EngineError> {
         let symbols = self.manifest.symbols(inputs)?;
         Plan::new(self, &symbols, inputs).map(drop)

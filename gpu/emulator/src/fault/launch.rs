@@ -28,6 +28,10 @@ impl From<Fault> for RunError {
 #[error("defect of the emulator, not of the kernel: {0}")]
 pub struct Defect(pub String);
 
+/// Most bytes of shared memory that a block may have on any device: 227 KiB, of compute capability 9.0 and 10.0 (CUDA
+/// C++ Programming Guide, table of technical specifications).
+pub(crate) const MOST_SHARED: u64 = 227 << 10;
+
 /// A launch that does not fit the kernel or the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
@@ -87,6 +91,6 @@ pub enum LaunchError {
     )]
     Instructions,
     /// Shared memory beyond what any device has.
-    #[error("{0} bytes of shared memory are more than any device has")]
+    #[error("{0} bytes of shared memory, but no device has more than {MOST_SHARED} for a block")]
     Shared(u64),
 }

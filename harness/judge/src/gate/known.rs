@@ -13,6 +13,7 @@
 //! any more fails the run: it must be deleted.
 
 use serde::{Deserialize, Serialize};
+use splatcheck_gpu::{Reduction, Stage};
 
 use super::{place, reduction_of};
 use crate::campaign::{EngineReport, Finding};
@@ -62,6 +63,14 @@ pub enum KnownFailuresError {
         /// Which entry, from 1.
         number: usize,
     },
+    /// An entry is of what does not exist, so that it would never expire.
+    #[error("failure {number}: {what}")]
+    Unknown {
+        /// Which entry, from 1.
+        number: usize,
+        /// What there is no such of, and what there is.
+        what: String,
+    },
     /// Two entries cover the same findings.
     #[error("failure {number} stands twice: delete one")]
     Twice {
@@ -74,7 +83,8 @@ impl KnownFailures {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// What is wrong and in which line; also an entry without a reason and one that stands twice.
+    /// What is wrong and in which line; also an entry without a reason, one of no stage or reduction, and one that
+    /// stands twice.
     pub fn parse(text: &str) -> Result<Self, KnownFailuresError> {
         let known: Self = toml_node::read("the file of known failures", text)?;
         let mut places = BTreeSet::new();
@@ -82,6 +92,9 @@ impl KnownFailures {
             let number = i + 1;
             if failure.reason.trim().is_empty() {
                 return Err(KnownFailuresError::NoReason { number });
+            }
+            if let Some(what) = failure.unknown() {
+                return Err(KnownFailuresError::Unknown { number, what });
             }
             if !places.insert(failure.place()) {
                 return Err(KnownFailuresError::Twice { number });
@@ -129,6 +142,16 @@ impl KnownFailure {
         self.adapter == report.info.adapter && self.driver == report.info.driver
     }
 
+    /// The stage or the reduction, where there is none of that name.
+    fn unknown(&self) -> Option<String> {
+        let stage = self.stage.parse::<Stage>().err().map(|error| error.to_string());
+        let reduction = || match self.reduction.as_str() {
+            "-" => None,
+            name => name.parse::<Reduction>().err().map(|error| error.to_string()),
+        };
+        stage.or_else(reduction)
+    }
+
     /// What it covers: no two entries cover the same.
     fn place(&self) -> [&str; 4] {
         [&self.adapter, &self.driver, &self.stage, &self.reduction]
@@ -151,6 +174,14 @@ mod tests {
             (ENTRY.to_owned(), "reason"),
             (format!("{ENTRY}reason = \" \"\n"), "failure 1: the reason is empty"),
             (format!("{ENTRY}reason = \"r\"\nreductoin = \"sw-b\"\n"), "reductoin"),
+            (
+                format!("{ENTRY}reason = \"r\"\nreduction = \"swb\"\n"),
+                "failure 1: unknown reduction 'swb': expected one of atomic",
+            ),
+            (
+                format!("{ENTRY}reason = \"r\"\n").replace("rasterize", "rasterise"),
+                "failure 1: unknown stage 'rasterise': expected one of project",
+            ),
             (twice, "failure 2 stands twice"),
             ("failure = 3".to_owned(), "failure"),
         ] {

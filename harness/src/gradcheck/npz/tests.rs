@@ -85,3 +85,19 @@ fn what_cannot_be_had_is_named() {
     let error = Case::of_bytes(&manifest(), b"PK\x03\x04 no archive").expect_err("broken");
     assert!(error.to_string().contains("the archive"), "{error}");
 }
+
+#[test]
+fn bytes_of_no_kind_are_told_both_kinds() {
+    for bytes in [&b""[..], b"\x00\x01\x02\x03\x04\x05\x06\x07\x08", b"no archive at all"] {
+        let told = Case::of_bytes(&manifest(), bytes).expect_err("no case").to_string();
+        let given = Case::given(&manifest(), bytes, (1, 0)).expect_err("no case").to_string();
+        assert_eq!(told, given);
+        assert!(
+            told.starts_with("the file is neither a .npz (no zip archive) nor a .safetensors"),
+            "{told}"
+        );
+        assert!(told.ends_with("write it with numpy.savez or safetensors"), "{told}");
+    }
+    let told = Case::of_bytes(&manifest(), b"PK\x03\x04\xff\xff").expect_err("cut").to_string();
+    assert!(told.contains("write it with numpy.savez"), "{told}");
+}

@@ -11,7 +11,7 @@ fn ran(manifest: &str) -> Result<(), String> {
             assert!(outputs.is_empty(), "nothing is judged without a case");
             Ok(())
         }
-        Err(EngineError::Input(text) | EngineError::Device(text)) => Err(text),
+        Err(EngineError::NotLaunched(text) | EngineError::Device(text)) => Err(text),
         Err(other) => panic!("another error: {other}"),
     }
 }

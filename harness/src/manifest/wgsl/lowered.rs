@@ -29,7 +29,7 @@ impl LoweredWgsl {
     /// on these inputs. `file` is the program's name in findings.
     ///
     /// # Errors
-    /// [`EngineError::Input`] where the manifest has no values on them, [`EngineError::Compile`] where the
+    /// [`EngineError::NotLaunched`] where the manifest has no values on them, [`EngineError::Compile`] where the
     /// program needs what the emulator does not have.
     pub fn new(
         kernel: &Arc<WgslKernel>,
@@ -101,7 +101,8 @@ impl ForeignProgram for LoweredWgsl {
             let buffers: Vec<_> = plan.run.buffers.iter().map(upload).collect();
             for dispatch in &plan.run.dispatches {
                 let own = dispatch.bound(&self.text.buffers, &buffers);
-                let nothing = |name| EngineError::Input(format!("nothing is bound as '{name}'"));
+                let nothing =
+                    |name| EngineError::NotLaunched(format!("nothing is bound as '{name}'"));
                 let own = own.map_err(nothing)?;
                 let arguments = device.arguments(&self.text.buffers, &own);
                 let (grid, block) = (dispatch.workgroups, self.text.workgroup);

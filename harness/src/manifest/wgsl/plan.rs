@@ -43,7 +43,7 @@ impl<'k> Plan<'k> {
     /// That of a case.
     ///
     /// # Errors
-    /// [`EngineError::Input`] with the manifest's line: an expression without a value, rows that the
+    /// [`EngineError::NotLaunched`] with the manifest's line: an expression without a value, rows that the
     /// program declares otherwise.
     pub(super) fn new(
         kernel: &'k WgslKernel,
@@ -124,7 +124,7 @@ impl<'k> Making<'k> {
         for variable in &entry.variables {
             let own = launch.parameters.iter().find(|p| p.slot == Some(slot(variable)));
             let parameter = own.ok_or_else(|| {
-                EngineError::Input(format!("nothing is bound at {}", slot(variable)))
+                EngineError::NotLaunched(format!("nothing is bound at {}", slot(variable)))
             })?;
             buffers.push(self.buffer(parameter, variable)?);
         }
@@ -143,7 +143,7 @@ impl<'k> Making<'k> {
             Argument::Output(array, start) => self.tensor(array, Some(*start))?,
             Argument::Struct(scalars) => {
                 let at_its_place = |error| match error {
-                    EngineError::Input(what) => wrong(parameter.line, &parameter.place, what),
+                    EngineError::NotLaunched(what) => wrong(parameter.line, &parameter.place, what),
                     other => other,
                 };
                 let words = self.by_value(scalars, variable).map_err(at_its_place)?;
@@ -158,7 +158,7 @@ impl<'k> Making<'k> {
         };
         if let Argument::Input(array) | Argument::Output(array, _) = &parameter.argument {
             rows(array, parameter.bits, &variable.layout, self.symbols).map_err(|unfit| {
-                EngineError::Input(unfit_at(parameter, variable, &unfit).to_string())
+                EngineError::NotLaunched(unfit_at(parameter, variable, &unfit).to_string())
             })?;
             let known = self.held.iter().any(|(_, known)| *known == number);
             if variable.access == Use::ReadWrite && !known {
@@ -210,11 +210,12 @@ impl<'k> Making<'k> {
         if let Some(number) = self.known(&shared) {
             return Ok(number);
         }
-        let missing = || EngineError::Input(format!("no buffer {name}"));
+        let missing = || EngineError::NotLaunched(format!("no buffer {name}"));
         let contents = self.kernel.manifest.buffers.get(name).ok_or_else(missing)?;
         let words = words(contents, self.symbols, self.inputs);
-        let words = words
-            .map_err(|error| EngineError::Input(format!("manifest, buffer.{name}: {error}")))?;
+        let words = words.map_err(|error| {
+            EngineError::NotLaunched(format!("manifest, buffer.{name}: {error}"))
+        })?;
         let number = self.add(words);
         self.shared.push((shared, number));
         Ok(number)

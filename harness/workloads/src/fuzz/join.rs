@@ -117,7 +117,7 @@ fn absent(parts: &[Part], unread: usize) -> Result<Vec<Shard>, JoinError> {
     let twice = |pair: &&[Part]| pair[0].results.shard == pair[1].results.shard;
     if let Some([one, other]) = parts.windows(2).find(twice) {
         let (shard, folders) = (one.results.shard, folders(one, other));
-        return Err(JoinError(format!("part {shard} is there twice: {folders}")));
+        return Err(JoinError(format!("part {shard} is there twice: {folders}: leave one out")));
     }
     let of = parts.first().map_or(0, |part| part.results.shard.of());
     let there = |number: &u32| parts.iter().any(|part| part.results.shard.number() == *number);
@@ -125,7 +125,8 @@ fn absent(parts: &[Part], unread: usize) -> Result<Vec<Shard>, JoinError> {
     let first = (1..=of).filter(|number| !there(number));
     if count > unread {
         let first = listed(&first.take(4).collect::<Vec<_>>(), count, of);
-        return Err(JoinError(format!("part {first} is missing ({count} of {of})")));
+        let what = "name the --out folder of every part, which fuzz --shard K/N writes";
+        return Err(JoinError(format!("part {first} is missing ({count} of {of}): {what}")));
     }
     Ok(first.map(|number| Shard { number, of }).collect())
 }

@@ -199,7 +199,7 @@ impl Constants {
                 return Err(at.key("clamp_gradient").problem(&quoted(other), advice));
             }
         };
-        Ok(KernelRules {
+        let rules = KernelRules {
             alpha_max: within("alpha_max", self.alpha_max)?.or(rules.alpha_max),
             alpha_min: within("alpha_min", self.alpha_min)?.or(rules.alpha_min),
             transmittance_min: within("transmittance_min", self.transmittance_min)?
@@ -208,6 +208,13 @@ impl Constants {
             stop_rule: stop_rule.or(rules.stop_rule),
             clamp_gradient: clamp_gradient.or(rules.clamp_gradient),
             ..rules
-        })
+        };
+        match rules.alphas() {
+            [Some(low), Some(high)] if low > high => {
+                let advice = format!("at most alpha_max, {high}: above it nothing contributes");
+                Err(at.key("alpha_min").problem(&low.to_string(), &advice))
+            }
+            _ => Ok(rules),
+        }
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::layout::symbols::SIDES;
+use crate::splat::kernel_rules::Fields;
 
 /// A small one of a user's.
 const GOOD: &str = r#"
@@ -258,4 +259,23 @@ fn two_outputs_of_the_same_numbers_are_refused() {
     }
     let parts = full("{ name = \"v_sh_dc\" }, { name = \"v_sh_rest\" }");
     assert!(Preset::parse("own", parts).is_ok(), "two parts of one output");
+}
+
+/// What a kernel is given of the convention is the case's: else no case would ever have another value.
+#[test]
+fn what_a_preset_hands_over_of_the_convention_is_not_built_in() {
+    for (name, text) in BUILT_IN {
+        let table: toml::Table = text.parse().expect("it is TOML");
+        let words = |value: &toml::Value| value.as_str().expect("a text").to_owned();
+        let given = table.get("parameters").and_then(toml::Value::as_array);
+        let given: Vec<_> = given.into_iter().flatten().map(words).collect();
+        let numbers = table.values().filter_map(|level| level.get("numbers")?.as_table());
+        for (number, value) in numbers.flatten() {
+            let field = words(value);
+            // Lists of tiles are made for the size that is built in, so that each case has it.
+            let of_cases = field != "tile_size" && Fields::default().with(&field).is_some();
+            let built_in = of_cases && !given.contains(&field);
+            assert!(!built_in, "{name}: {number} is {field}, which is built in");
+        }
+    }
 }

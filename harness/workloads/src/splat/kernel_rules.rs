@@ -90,6 +90,14 @@ impl KernelRules {
         *self == Self::default()
     }
 
+    /// The smallest alpha that counts and the largest there is, where they are built in.
+    #[must_use]
+    pub fn alphas(&self) -> [Option<f64>; 2] {
+        let of = self.profile.map(Convention::of);
+        let [low, high] = [of.map(|of| of.alpha_min), of.map(|of| of.alpha_max)];
+        [self.alpha_min.or(low), self.alpha_max.or(high)]
+    }
+
     fn convention(&self, of: Convention, reach: Reach) -> Convention {
         let rules = match (self.profile.map(Convention::of), reach) {
             (None, _) => of,

@@ -11,6 +11,7 @@ fn errors_and_descriptions_round_trip() {
         EngineError::Missing { adapter: "a".into(), what: "subgroups".into() },
         EngineError::Compile { kernel: "k".into(), message: "naïve: 3 < 4".into() },
         EngineError::Input("colors".into()),
+        EngineError::NotLaunched("no blocks".into()),
         EngineError::Threshold(ThresholdError { threshold: 40, lane_width: 32 }),
         EngineError::LoopLimit { limit: 65_535, needs: u64::MAX },
         EngineError::TooLarge("4 tiles".into()),
