@@ -307,14 +307,13 @@ fn engines_unless(program: bool) -> Result<Discovery, CliError> {
 /// What a user must know stands in the report. The log, on standard error, is for those who look for more:
 /// `SPLATCHECK_LOG` or `RUST_LOG` choose what is in it (`debug`), `--verbose` lets warnings in.
 fn start_log(shown: OutputArgs) {
-    use tracing_subscriber::EnvFilter;
-    let usual = || EnvFilter::new(if shown.verbose { "warn" } else { "off" });
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::prelude::*;
+    let usual = if shown.verbose { LevelFilter::WARN } else { LevelFilter::OFF };
     let named = ["SPLATCHECK_LOG", "RUST_LOG"].into_iter();
-    let named = named.filter_map(|name| EnvFilter::try_from_env(name).ok()).next();
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(named.unwrap_or_else(usual))
-        .with_ansi(false)
-        .with_writer(output::standard_error);
+    let mut named = named.filter_map(|name| std::env::var(name).ok()?.parse::<Targets>().ok());
+    let chosen = named.next().unwrap_or_else(|| Targets::new().with_default(usual));
+    let lines = tracing_subscriber::fmt::layer().with_writer(output::standard_error);
     // A log that is already there is as good.
-    let _ = log.try_init();
+    let _ = tracing_subscriber::registry().with(lines).with(chosen).try_init();
 }
