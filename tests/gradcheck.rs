@@ -96,7 +96,7 @@ fn a_missing_part_is_named_with_its_line_and_can_be_run_again() {
     said.prints("\nDISAGREE v_w: 1 of 1 (case 0, N = 1");
     let xml = fs::read_to_string(&junit).expect("written");
     for part in
-        ["name=\"gradcheck pair\"", "tests=\"2\"", "failures=\"1\"", "looks like: v_w lacks"]
+        ["name=\"gradcheck pair of ", "tests=\"2\"", "failures=\"1\"", "looks like: v_w lacks"]
     {
         assert!(xml.contains(part), "{part}: {xml}");
     }

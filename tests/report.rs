@@ -43,6 +43,34 @@ fn judge(folder: &Path, name: &str, more: &[&str]) -> Said {
     Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }
 
+fn digest(file: &Path) -> String {
+    let bytes = fs::read(file).expect("it is there");
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn every_file_of_gradcheck_names_what_was_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [program, manifest] = ["pair_broken.ptx", "pair.toml"]
+        .map(|name| root().join("harness/examples/gradcheck").join(name));
+    let files = ["r.json", "r.xml", "r.sarif", "r.html"];
+    let options = ["--json", "--junit", "--sarif", "--html"].into_iter().zip(files);
+    let mut command = splatcheck();
+    command.arg("gradcheck").arg(&program).arg("--manifest").arg(&manifest);
+    command.args(options.flat_map(|(option, name)| [option, name])).current_dir(folder.path());
+    let output = command.env("SOURCE_DATE_EPOCH", "1795647600").output().expect("it starts");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let subject = format!("gradcheck pair of {}", program.display());
+    let digests = [&program, &manifest].map(|file| digest(file));
+    let facts = ["--manifest", env!("CARGO_PKG_VERSION"), "2026-11-25T23:00:00Z", &subject];
+    for name in files {
+        let text = fs::read_to_string(folder.path().join(name)).expect("it was written");
+        for fact in facts.into_iter().chain(digests.iter().map(String::as_str)) {
+            assert!(text.contains(fact), "{name} does not name {fact}:\n{text}");
+        }
+    }
+}
+
 #[test]
 fn every_report_names_what_was_judged() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -54,11 +82,7 @@ fn every_report_names_what_was_judged() {
         options.iter().zip(names).flat_map(|(option, name)| [option, name]).collect();
     judge(here, "a/k.ptx", &more).exits(1);
     page(here, &["r.json"]);
-    let digest = |name: &str| -> String {
-        let bytes = fs::read(here.join(name)).expect("copied");
-        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-    };
-    let (program, manifest) = (digest("a/k.ptx"), digest("k.toml"));
+    let (program, manifest) = (digest(&here.join("a/k.ptx")), digest(&here.join("k.toml")));
     let version = env!("CARGO_PKG_VERSION");
     let facts = [
         "a/k.ptx",

@@ -122,16 +122,19 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
     let matches = help::command().try_get_matches_from(typed);
     let matches = matches.map_err(|error| typing::explained(error, &words))?;
     let mut cli = Cli::from_arg_matches(&matches)?;
-    if let (Some(gate), _) = shared(&mut cli) {
-        gate.command = words;
+    if let (Some(command), _) = shared(&mut cli) {
+        *command = words;
     }
     Ok(cli)
 }
 
-/// What commands that judge share: the options of a gate, where they have them, and how much they print.
-fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
-    fn of(gate: &mut GateArgs, shown: OutputArgs) -> (Option<&mut GateArgs>, OutputArgs) {
-        (Some(gate), shown)
+/// What commands that judge share: the words that their reports name, and how much they print.
+fn shared(cli: &mut Cli) -> (Option<&mut Vec<String>>, OutputArgs) {
+    fn of(gate: &mut GateArgs, shown: OutputArgs) -> (Option<&mut Vec<String>>, OutputArgs) {
+        (Some(&mut gate.command), shown)
+    }
+    fn drawn(args: &mut gradcheck::DrawnArgs) -> (Option<&mut Vec<String>>, OutputArgs) {
+        (Some(&mut args.command), OutputArgs::default())
     }
     match &mut cli.command {
         Command::Check(typed) => of(&mut typed.on.gate, typed.on.shown),
@@ -140,6 +143,9 @@ fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
         Command::Merge(typed) => of(&mut typed.gate, typed.shown),
         Command::Ptx(typed) => of(&mut typed.gate, typed.shown),
         Command::Wgsl(typed) => of(&mut typed.gate, typed.shown),
+        Command::Gradcheck(typed) => drawn(&mut typed.drawn),
+        Command::Compare(typed) => drawn(&mut typed.drawn),
+        Command::Accuracy(typed) => drawn(&mut typed.drawn),
         Command::Replay(typed) => (None, typed.shown),
         Command::Doctor(typed) => (None, typed.shown),
         Command::Acceptance(_)
@@ -148,9 +154,6 @@ fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
         | Command::Devices
         | Command::Formulations(_)
         | Command::Gallery(_)
-        | Command::Gradcheck(_)
-        | Command::Compare(_)
-        | Command::Accuracy(_)
         | Command::Judge(_)
         | Command::Oracle(_)
         | Command::Render(_)
@@ -307,14 +310,13 @@ fn engines_unless(program: bool) -> Result<Discovery, CliError> {
 /// What a user must know stands in the report. The log, on standard error, is for those who look for more:
 /// `SPLATCHECK_LOG` or `RUST_LOG` choose what is in it (`debug`), `--verbose` lets warnings in.
 fn start_log(shown: OutputArgs) {
-    use tracing_subscriber::EnvFilter;
-    let usual = || EnvFilter::new(if shown.verbose { "warn" } else { "off" });
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::prelude::*;
+    let usual = if shown.verbose { LevelFilter::WARN } else { LevelFilter::OFF };
     let named = ["SPLATCHECK_LOG", "RUST_LOG"].into_iter();
-    let named = named.filter_map(|name| EnvFilter::try_from_env(name).ok()).next();
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(named.unwrap_or_else(usual))
-        .with_ansi(false)
-        .with_writer(output::standard_error);
+    let mut named = named.filter_map(|name| std::env::var(name).ok()?.parse::<Targets>().ok());
+    let chosen = named.next().unwrap_or_else(|| Targets::new().with_default(usual));
+    let lines = tracing_subscriber::fmt::layer().with_writer(output::standard_error);
     // A log that is already there is as good.
-    let _ = log.try_init();
+    let _ = tracing_subscriber::registry().with(lines).with(chosen).try_init();
 }

@@ -24,11 +24,15 @@ fn what_cannot_be_followed_is_refused_with_the_reason() {
     refused(&gsplat.replace("means2d\" }, {", "xys\" }, {"), &on_case, &["m.toml:9: ", "'xys'"]);
     refused("kernel = 3", &on_case, &["m.toml:1: ", "not understood"]);
     refused("\0", &on_case, &["m.toml:1: "]);
+    let pair = fs::read_to_string(path("harness/examples/gradcheck/pair.toml")).expect("readable");
+    refused(&pair, &on_case, &["is of 'splatcheck gradcheck'", "'kernel' and 'parameter'"]);
+    let said = say(here, &["gradcheck", "--manifest", &kernel("gsplat_backward.toml")]).exits(2);
+    said.complains("is of one kernel, for 'splatcheck ptx' or 'wgsl'").complains("has [forward]");
     let bytes = gsplat.replace("{ u8 = 0 }", "{ u32 = 0 }");
     refused(
         &bytes,
         &on_case,
-        &["takes 26 parameters of", "parameter 4 has 1 bytes, and number has 4"],
+        &["takes 26 parameters of", "parameter 4 has 1 byte, and number has 4"],
     );
     let float = gsplat.replace("{ u32 = \"tile_size\" }", "{ f32 = \"tile_size\" }");
     refused(&float, &on_case, &["is a whole number in the program, and a float here"]);

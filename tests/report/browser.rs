@@ -1,10 +1,50 @@
-//! The page in a real browser.
+//! The pages in a real browser.
 
-use super::{page, wrong};
-use splatcheck_tests::{python, text};
+use super::page;
+use splatcheck_tests::{own_kernel, path, python, say, text};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+/// Each kind of page, by the command that makes it, with its exit code. Its last word is the page, or a run of which
+/// `report` makes it. `@NAME` is a file of this repository.
+const PAGES: [(&str, i32); 8] = [
+    // A fault with a wrong image, and one with wrong gradients.
+    (
+        "ptx @gsplat_rasterize_broken.ptx --manifest @gsplat_rasterize.toml --case @CASE --json run.json",
+        1,
+    ),
+    (
+        "ptx @gsplat_backward_broken.ptx --manifest @gsplat_backward.toml --case @CASE --json run.json",
+        1,
+    ),
+    ("self-check --engine emulator --case @CASE --json run.json", 0),
+    // With its coverage.
+    ("fuzz --engine emulator --cases 12 --out run", 0),
+    ("gradcheck @pair_broken.ptx --manifest @pair.toml --html page.html", 1),
+    ("gradcheck --manifest @pair.toml --html page.html", 0),
+    ("compare @pair.ptx @pair_broken.ptx --manifest @pair.toml --html page.html", 1),
+    ("accuracy --manifest @pair.toml --html page.html", 0),
+];
+
+/// The page that a command makes in a folder.
+fn made(here: &Path, command: &str, code: i32) -> String {
+    let word = |word: &str| match word.strip_prefix('@') {
+        None => word.to_owned(),
+        Some("CASE") => path("corpora/splat/tile-corner.toml"),
+        Some(name) if name.starts_with("pair") => {
+            path(&format!("harness/examples/gradcheck/{name}"))
+        }
+        Some(name) => own_kernel(name),
+    };
+    let words: Vec<_> = command.split_whitespace().map(word).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    say(here, &words).exits(code);
+    match words[words.len() - 1] {
+        "page.html" => fs::read_to_string(here.join("page.html")).expect("it was written"),
+        run => page(here, &[run]),
+    }
+}
 
 /// A browser of this machine; where it has none, says so.
 fn browser(test: &str) -> Option<&'static str> {
@@ -18,12 +58,12 @@ fn browser(test: &str) -> Option<&'static str> {
     found
 }
 
-/// A page as the browser has it at the end, and what it wrote on its log.
+/// A page as the browser has it at the end, and what it wrote on its log. There is no network.
 fn shown(browser: &str, page: &Path, options: &[&str]) -> (String, String) {
     let profile = page.with_file_name("profile");
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"])
-        .args(["--proxy-server=127.0.0.1:9", "--dump-dom"])
+        .args(["--proxy-server=127.0.0.1:9", "--dump-dom", "--virtual-time-budget=60000"])
         .args(options)
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", page.display()))
@@ -34,59 +74,68 @@ fn shown(browser: &str, page: &Path, options: &[&str]) -> (String, String) {
     (text(&output.stdout), log)
 }
 
-/// Its structure as the browser understood it, at the width of a phone, with nothing said on the console and
-/// nothing asked of a network that is not there.
-#[test]
-fn a_browser_shows_the_page() {
-    let Some(browser) = browser("a_browser_shows_the_page") else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
-    wrong(here);
-    page(here, &["run.json"]);
-    let (dom, log) = shown(browser, &here.join("page.html"), &["--window-size=390,844"]);
-    assert!(dom.contains("<h1 class=\"disagree\">disagree</h1>"), "{dom}");
-    assert!(dom.contains("<section class=\"finding\">") && dom.contains("<figure>"), "{dom}");
-    assert!(!log.contains("CONSOLE"), "the page complains: {log}");
-}
-
-/// What axe-core finds on a page, a line for each rule: those for readers who cannot see it, or cannot point.
-fn axe(browser: &str, html: &str, here: &Path, options: &[&str]) -> String {
+/// What is wrong with a page of that width, a line for each: what axe-core finds for readers who cannot see it or
+/// cannot point, and whether it has to be scrolled sideways. The page lies in a frame, since no window of the
+/// browser is as narrow as a phone.
+fn wrong_with(browser: &str, html: &str, here: &Path, width: u32, options: &[&str]) -> String {
     const RUN: &str = "<script src=\"axe.min.js\"></script><script>axe.run().then(found => {\
-                       const text = document.createElement('pre'); text.id = 'axe';\
                        const places = rule => rule.nodes.map(node => node.target).join(', ');\
-                       text.textContent = found.violations.map(rule => rule.id + ': ' + \
-                       places(rule)).join('\\n'); document.body.replaceChildren(text); })</script></body>";
-    let page = here.join("axe.html");
-    fs::write(&page, html.replacen("</body>", RUN, 1)).expect("written");
-    let (dom, log) = shown(browser, &page, &[&["--virtual-time-budget=60000"], options].concat());
+                       const lines = found.violations.map(rule => rule.id + ': ' + places(rule));\
+                       const page = document.documentElement;\
+                       if (page.scrollWidth > page.clientWidth) lines.push('it scrolls sideways');\
+                       parent.postMessage(lines.join('\\n'), '*'); })</script></body>";
+    fs::write(here.join("axe.html"), html.replacen("</body>", RUN, 1)).expect("written");
+    let frame = format!(
+        "<iframe src=\"axe.html\" width=\"{width}\" height=\"844\"></iframe><pre></pre><script>onmessage = said => \
+         {{ const text = document.querySelector('pre'); text.id = 'axe'; text.textContent = said.data; }}</script>"
+    );
+    let page = here.join("frame.html");
+    fs::write(&page, frame).expect("written");
+    let (dom, log) = shown(browser, &page, options);
+    assert!(!log.contains("CONSOLE"), "the page complains: {log}");
     let said = dom.split("<pre id=\"axe\">").nth(1).and_then(|rest| rest.split("</pre>").next());
     said.unwrap_or_else(|| panic!("axe did not end: {log}")).to_owned()
 }
 
-#[test]
-fn axe_finds_nothing_on_the_page() {
-    const TEST: &str = "axe_finds_nothing_on_the_page";
-    let (Some(browser), Some(python)) = (browser(TEST), python(TEST)) else { return };
+/// The script of axe-core; where this machine has none, says so.
+fn axe(test: &str) -> Option<std::path::PathBuf> {
     let place = "import importlib.util as u; s = u.find_spec('axe_playwright_python'); \
                  print(s.submodule_search_locations[0] if s else '')";
-    let said = Command::new(python).args(["-c", place]).output().expect("it starts");
+    let said = Command::new(python(test)?).args(["-c", place]).output().expect("it starts");
     let script = Path::new(text(&said.stdout).trim()).join("axe.min.js");
     if !script.is_file() {
-        println!("NOT EXERCISED: {TEST}: no axe-core: run tests/setup");
-        return;
+        println!("NOT EXERCISED: {test}: no axe-core: run tests/setup");
+        return None;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let here = folder.path();
-    fs::copy(script, here.join("axe.min.js")).expect("copied");
-    wrong(here);
-    let html = page(here, &["run.json"]);
-    let dark = "--blink-settings=preferredColorScheme=0";
-    for options in [&["--window-size=390,844"][..], &["--window-size=1400,900", dark]] {
-        let found = axe(browser, &html, here, options);
-        assert_eq!(found, "", "{options:?}");
+    Some(script)
+}
+
+#[test]
+fn every_page_is_for_all_readers_and_fits_a_phone() {
+    const TEST: &str = "every_page_is_for_all_readers_and_fits_a_phone";
+    let (Some(browser), Some(script)) = (browser(TEST), axe(TEST)) else { return };
+    let mut found = Vec::new();
+    let look = |here: &Path, html: &str, width, options: &[&str]| {
+        fs::copy(&script, here.join("axe.min.js")).expect("copied");
+        wrong_with(browser, html, here, width, options)
+    };
+    for (command, code) in PAGES {
+        let folder = tempfile::tempdir().expect("a folder");
+        let html = made(folder.path(), command, code);
+        for (width, options) in
+            [(360, &[][..]), (1200, &["--blink-settings=preferredColorScheme=0"][..])]
+        {
+            let wrong = look(folder.path(), &html, width, options);
+            if !wrong.is_empty() {
+                found.push(format!("{command}, {width} pixels:\n{wrong}"));
+            }
+        }
     }
+    assert!(found.is_empty(), "{}", found.join("\n"));
     // It would be seen.
-    let spoilt = html.replacen("<h1", "<img src=\"x.png\"><h1", 1);
-    let found = axe(browser, &spoilt, here, &[]);
-    assert!(found.starts_with("image-alt: img"), "{found}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let spoilt = "<html lang=\"en\"><title>a</title><body><main><h1>a</h1><img src=\"x.png\">\
+                  <p style=\"width:400px\">a</p></main></body></html>";
+    let wrong = look(folder.path(), spoilt, 360, &[]);
+    assert_eq!(wrong, "image-alt: img\nit scrolls sideways");
 }

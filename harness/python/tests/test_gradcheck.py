@@ -105,7 +105,7 @@ def test_what_is_not_judged_does_not_agree():
     assert not result and not result.agree and result.verdict == "not judged"
     assert result.text.startswith("not judged: 1 run, ")
     assert "NOT EXERCISED: v_w: all 100 derivatives are zero" in result.text
-    with pytest.raises(AssertionError, match="\nnot judged: v_w, v_x: of all cases no derivatives could be compared"):
+    with pytest.raises(AssertionError, match="\nnot judged: v_w, v_x: of all cases no derivative could be compared"):
         result.raise_for_findings()
 
 

@@ -65,7 +65,7 @@ pub struct AcceptanceArgs {
     /// A folder of trained scenes: every NAME.ply with its NAME.cameras.json
     #[arg(long, value_name = "DIR")]
     pub scenes: Option<PathBuf>,
-    /// Folder of named scenes for the check [default: corpora/splat]
+    /// Folder of named scenes for the check [default: those of splatcheck, as with 'built-in']
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
 }

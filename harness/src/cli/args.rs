@@ -58,11 +58,11 @@ pub enum Command {
     Report(super::report::ReportArgs),
     /// Judge your own CUDA kernel, as PTX or a .cu file, on the emulator
     Ptx(Box<PtxArgs>),
-    /// Judge a backward kernel by its forward kernel, in PTX or WGSL, without an oracle
+    /// Judge a backward kernel by its forward kernel, in CUDA or WGSL, without an oracle
     Gradcheck(Box<super::gradcheck::GradcheckArgs>),
-    /// Judge a kernel by another that is right, in PTX or WGSL
+    /// Judge a kernel by another that is right, in CUDA or WGSL
     Compare(Box<super::gradcheck::CompareArgs>),
-    /// Measure how far a kernel is from its own exact values, in PTX or WGSL
+    /// Measure how far a kernel is from its own exact values, in CUDA or WGSL
     Accuracy(Box<super::gradcheck::AccuracyArgs>),
     /// Judge systems of the field, each a pair of kernels on a page, with planted bugs
     Gallery(super::gallery::GalleryArgs),

@@ -15,6 +15,7 @@ use super::paths;
 use splatcheck_judge::engines::command::Form;
 use splatcheck_judge::io::OF_CORPUS;
 use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{AnyCase, Notes, Workload};
 use splatcheck_workloads::fuzz::Draws;
 use splatcheck_workloads::splat::contract::{Contract, Level};
@@ -157,11 +158,12 @@ pub fn run(plan: &CasesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     }
     let folder = plan.out.display();
     let level = plan.contract.level();
+    let cases = count(cases, "case");
     if reads_cases(&plan.contract) {
-        writeln!(out, "{cases} cases in {folder}/cases, the inputs of level {level}")?;
+        writeln!(out, "{cases} in {folder}/cases, the inputs of level {level}")?;
     } else {
-        let inputs = format!("{inputs} inputs of level {level} in {folder}/inputs");
-        writeln!(out, "{cases} cases in {folder}/cases, {inputs}")?;
+        let inputs = count(inputs, "input");
+        writeln!(out, "{cases} in {folder}/cases, {inputs} of level {level} in {folder}/inputs")?;
     }
     for line in left_out.lines().into_iter().chain(unread.lines()) {
         writeln!(out, "{line}")?;

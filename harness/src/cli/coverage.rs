@@ -43,7 +43,7 @@ pub struct CoverageArgs {
     /// Seed of the random cases
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
-    /// Folder of named cases [default: corpora/splat, or of another workload]
+    /// Folder of named cases [default: those of splatcheck, as with 'built-in']
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
     /// Draw the cases under this convention [default: each in turn]

@@ -37,7 +37,7 @@ pub struct FormulationsArgs {
     /// A trained scene instead of the corpus.
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Folder of named cases [default: corpora/splat]
+    /// Folder of named cases [default: those of splatcheck, as with 'built-in']
     #[arg(long, value_name = "DIR", conflicts_with = "ply")]
     pub corpus: Option<PathBuf>,
     /// Convention of a trained scene

@@ -16,7 +16,7 @@ use super::exit::{CliError, Outcome};
 use super::output::Progress;
 use super::stale;
 pub use asked::{Asked, Cases, Found, Question, Ran};
-pub use options::{AccuracyArgs, CompareArgs, GradcheckArgs, Plan};
+pub use options::{AccuracyArgs, CompareArgs, DrawnArgs, GradcheckArgs, Plan};
 pub use replayed::replayed;
 pub use report::text;
 

@@ -15,6 +15,7 @@ use super::sharpness;
 use options::written;
 pub use options::{OracleArgs, OraclePlan, ScalarName};
 use splatcheck_gpu::stages::scatter::NAME as SCATTER;
+use splatcheck_judge::words::count;
 use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_workloads::grid::NAME as GRID;
 use splatcheck_workloads::sparse::NAME as SPARSE;
@@ -56,13 +57,10 @@ pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let scene = &case.scene;
     writeln!(
         out,
-        "{}: {} Gaussians, {} of {}x{} pixels, convention {}, {}",
+        "{}: {}, {} of {}x{} pixels, convention {}, {}",
         plan.output.display(),
-        scene.gaussians.len(),
-        match scene.cameras.len() {
-            1 => "1 image".to_owned(),
-            images => format!("{images} images"),
-        },
+        count(scene.gaussians.len(), "Gaussian"),
+        count(scene.cameras.len(), "image"),
         scene.width,
         scene.height,
         case.convention.profile.name(),

@@ -38,8 +38,8 @@ pub struct OwnArgs {
     /// Run your own kernel on this case only (.safetensors or .toml); repeatable
     #[arg(long, value_name = "CASE", requires = "program", conflicts_with_all = ["corpus", "cases"])]
     pub case: Vec<PathBuf>,
-    /// Folder of named cases to run your own kernel on, beside those of the generators [default:
-    /// corpora/splat]
+    /// Folder of named cases to run your own kernel on, beside those of the generators [default: those
+    /// of splatcheck, as with 'built-in']
     #[arg(long, value_name = "DIR", requires = "program")]
     pub corpus: Option<PathBuf>,
 }

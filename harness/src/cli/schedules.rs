@@ -32,6 +32,7 @@ use splatcheck_judge::interrupt::{self, until_interrupted};
 use splatcheck_judge::io::{OF_CORPUS, Unread};
 use splatcheck_judge::report::findings_text;
 use splatcheck_judge::threads::{Pool, cores};
+use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{Workload, views};
 use splatcheck_workloads::splat::Splat;
 
@@ -51,7 +52,7 @@ pub struct SchedulesArgs {
     /// Rounds at the same time [default: one a processor]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroUsize>)]
     pub jobs: Option<NonZeroUsize>,
-    /// Folder of named scenes [default: corpora/splat]
+    /// Folder of named scenes [default: those of splatcheck, as with 'built-in']
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
     /// Folder for reproducers
@@ -145,9 +146,9 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     let of = if done.len() < plan.rounds.len() { "interrupted: " } else { "" };
     writeln!(
         out,
-        "{of}{} rounds, {runs} runs in {seconds:.1} s on {} threads: {:.0} runs a second and thread",
-        done.len(),
-        plan.jobs,
+        "{of}{}, {runs} runs in {seconds:.1} s on {}: {:.0} runs a second and thread",
+        count(done.len(), "round"),
+        count(plan.jobs, "thread"),
         runs as f64 / (seconds * plan.jobs as f64)
     )?;
     let mut reports = join_seeds(done.into_iter().map(|(_, report)| report).collect());

@@ -20,7 +20,7 @@ splatcheck compares the gradients of a GPU kernel with a float64 reference, on m
 
 /// What `check` says to those who name no program.
 const NO_PROGRAM: &str = "check judges your own program, which --command starts: splatcheck check --command \
-                          'python3 mine.py'. For a kernel in PTX or WGSL: splatcheck ptx or wgsl. To judge \
+                          'python3 mine.py'. For a kernel in CUDA or WGSL: splatcheck ptx or wgsl. To judge \
                           splatcheck's own kernels: splatcheck self-check";
 
 /// The options of several commands that may stand in front of them.

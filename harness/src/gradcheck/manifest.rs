@@ -339,7 +339,16 @@ impl Manifest {
     /// # Errors
     /// The first thing that is wrong, with what to do.
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        let file: File = toml_node::read("the manifest", text)?;
+        let file: File = toml_node::read("the manifest", text).map_err(|problem| {
+            let keys = text.parse::<toml::Table>().unwrap_or_default();
+            if keys.contains_key("forward")
+                || !(keys.contains_key("kernel") || keys.contains_key("launch"))
+            {
+                return problem;
+            }
+            let advice = "that of gradcheck has [forward] and [backward] (docs/src/gradcheck.md)";
+            Problem::new("the manifest", "of one kernel, for 'splatcheck ptx' or 'wgsl'", advice)
+        })?;
         let manifest = Self {
             ptx: file.ptx.map_or_else(Vec::new, Some::all),
             overrides: file.overrides,

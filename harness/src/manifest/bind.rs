@@ -5,6 +5,7 @@ use crate::cpp_names::{demangled, spelled};
 use splatcheck_emulator::{Module, ParameterKind, ParseError};
 
 use crate::manifest::types::{Argument, Launch, Number, Scalar};
+use splatcheck_judge::words::count;
 
 /// Bytes of a pointer.
 const POINTER: u32 = 8;
@@ -254,7 +255,8 @@ fn fits(
     let first = match differs {
         Some(at) => {
             let (number, (what, bytes)) = (at + 1, &given[at]);
-            format!("parameter {number} has {} bytes, and {what} has {bytes}", found[at])
+            let bytes_there = count(found[at], "byte");
+            format!("parameter {number} has {bytes_there}, and {what} has {bytes}")
         }
         None if found.len() > given.len() => {
             format!("parameter {} is not described: add it", given.len() + 1)

@@ -199,7 +199,15 @@ impl File {
     /// # Errors
     /// What TOML or the tables do not allow, with its line.
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
-        toml_node::read("the manifest", text)
+        toml_node::read("the manifest", text).map_err(|problem| {
+            let keys = text.parse::<toml::Table>().unwrap_or_default();
+            if !keys.contains_key("forward") {
+                return problem;
+            }
+            let advice = "that of one kernel has no [forward] and [backward], but 'kernel' and 'parameter' or \
+                          'binding' (docs/src/manifests.md)";
+            Problem::new("the manifest", "of 'splatcheck gradcheck'", advice)
+        })
     }
 
     /// The keys that say what the kernels are judged as, but for the preset.

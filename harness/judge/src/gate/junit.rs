@@ -158,11 +158,11 @@ fn in_short(finding: &FindingSummary) -> String {
 fn finding_text(finding: &FindingSummary) -> String {
     let threshold = finding.threshold.map_or_else(String::new, |t| format!("threshold {t}: "));
     format!(
-        "{threshold}{}\ncase {}, camera {}, {} runs\n{}",
+        "{threshold}{}\ncase {}, camera {}, {}\n{}",
         finding.lines(),
         finding.case,
         finding.camera,
-        finding.runs,
+        count(finding.runs, "run"),
         finding.again().unwrap_or_default()
     )
 }

@@ -69,7 +69,7 @@ impl Page {
             @if !self.coverage.is_empty() {
                 h2 { "Which warps the cases had" }
                 p { "For each reduction and threshold (rows) and each number of contributing lanes (columns): \
-                     the share of the cells that were met, from none (empty) to all (dark)." }
+                     the share of the cells that were met, from none (no colour) to all (full colour)." }
                 @for (engine, coverage) in &self.coverage { (maps::coverage(engine, coverage)) }
             }
             @if !traffic.is_empty() {
@@ -78,7 +78,7 @@ impl Page {
                 div.charts { @for svg in &traffic { (PreEscaped(svg)) } }
             }
             (not_exercised(summary))
-            (provenance(summary))
+            (provenance(&summary.facts()))
         };
         Ok(document(&summary.run.named(&summary.verdict), &body))
     }
@@ -181,6 +181,7 @@ fn finding(
             (outside(finding))
             @if let Some(picture) = picture { (picture.html()) }
             @if !finding.reproducer.is_empty() {
+                p { "run it again:" }
                 pre tabindex="0" { code { "splatcheck replay " (shell_word(&finding.reproducer)) } }
             }
             @if !others.is_empty() {
@@ -315,12 +316,13 @@ fn not_exercised(summary: &Summary) -> Markup {
 }
 
 /// What was judged, with which options, by which version, when.
-fn provenance(summary: &Summary) -> Markup {
+#[must_use]
+pub fn provenance(facts: &[(String, String)]) -> Markup {
     html! {
         h2 { "What was judged" }
         div.wide tabindex="0" {
             table.facts { tbody {
-                @for (name, value) in summary.facts() { tr { th { (name) } td { (value) } } }
+                @for (name, value) in facts { tr { th { (name) } td { (value) } } }
             } }
         }
     }

@@ -107,7 +107,7 @@ pub struct JudgedOn {
     /// Folder for reproducers; those of a program of your own have a folder of its name there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
-    /// Folder of named cases [default: corpora/splat, or of another workload]
+    /// Folder of named cases [default: those of splatcheck, as with 'built-in']
     #[arg(long, value_name = "DIR", conflicts_with = "ply")]
     pub corpus: Option<PathBuf>,
     /// Convention of splat cases that name none [default: each in turn, inria for a scene]

@@ -51,10 +51,10 @@ impl Question {
     }
 
     /// What the elements of its arrays are.
-    pub(super) fn elements(self) -> &'static str {
+    pub(super) fn element(self) -> &'static str {
         match self {
-            Self::Gradient => "derivatives",
-            Self::Equal | Self::Accuracy => "elements",
+            Self::Gradient => "derivative",
+            Self::Equal | Self::Accuracy => "element",
         }
     }
 
@@ -461,7 +461,7 @@ impl Ran {
             all.map(|judged| judged.name.as_str()).collect()
         };
         let names = named(&|judged| judged.compared == 0 || question.is_constant(judged));
-        let what = question.elements();
+        let what = question.element();
         if arrays.is_empty() {
             return Some("nothing was judged: the manifest has no array to compare".to_owned());
         }
@@ -475,7 +475,7 @@ impl Ran {
         let names = named(&Judged::is_mostly_unknown);
         if !names.is_empty() {
             return Some(format!(
-                "not judged: {}: of all cases fewer than half of the {what} could be compared; the lines \
+                "not judged: {}: of all cases fewer than half of the {what}s could be compared; the lines \
                  above say why",
                 names.join(", ")
             ));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::asked::{Found, Question, Ran};
 use super::options::Plan;
@@ -10,6 +10,7 @@ use crate::cli::exit::CliError;
 use crate::gradcheck::{Judged, file_and_line};
 use splatcheck_judge::gate::{Provenance, sarif, xml};
 use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::words::count;
 
 /// Writes the files that were asked for.
 pub(super) fn write(plan: &Plan, ran: &Ran) -> Result<(), CliError> {
@@ -17,12 +18,7 @@ pub(super) fn write(plan: &Plan, ran: &Ran) -> Result<(), CliError> {
         write_file(file, junit(plan, ran).as_bytes()).map_err(CliError::of)?;
     }
     if let Some(file) = &plan.sarif {
-        let run = Provenance {
-            subject: subject(plan),
-            seed: Some(plan.seed),
-            about: ran.not_sought.iter().cloned().collect(),
-            ..Provenance::default()
-        };
+        let run = Provenance { about: ran.not_sought.iter().cloned().collect(), ..plan.dated() };
         let failures: Vec<_> = ran.not_judged().into_iter().collect();
         let text = sarif::text(&findings(plan, ran), &failures, &run, &sarif::Base::find());
         write_file(file, text.as_bytes()).map_err(CliError::of)?;
@@ -30,28 +26,26 @@ pub(super) fn write(plan: &Plan, ran: &Ran) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What is judged, in a few words.
-pub(super) fn subject(plan: &Plan) -> String {
-    let manifest = plan.manifest_file.file_stem().unwrap_or_default().to_string_lossy();
-    format!("{} {manifest}", plan.asked.question.name())
-}
-
 /// A suite with a test case for each array.
 fn junit(plan: &Plan, ran: &Ran) -> String {
-    let mut suite = TestSuite::new(subject(plan));
+    let (run, subject) = (plan.dated(), || plan.run.subject.clone());
+    let mut suite = TestSuite::new(subject());
+    for (name, value) in run.facts(env!("CARGO_PKG_VERSION")) {
+        suite.add_property(Property::new(name, value));
+    }
     if let Some(what) = &ran.not_sought {
         suite.set_system_out(what);
     }
     for judged in ran.arrays().values() {
         let mut case = TestCase::new(judged.name.clone(), status(ran, judged));
-        case.set_classname(subject(plan));
+        case.set_classname(subject());
         suite.add_test_case(case);
     }
     for (name, used) in &ran.unused {
         let mut status = TestCaseStatus::skipped();
         status.set_message(format!("no kernel {used} it in any case"));
         let mut case = TestCase::new(name.clone(), status);
-        case.set_classname(subject(plan));
+        case.set_classname(subject());
         suite.add_test_case(case);
     }
     for (index, why) in ran.all.iter().filter_map(|(index, one)| Some((index, one.fault.clone()?)))
@@ -64,7 +58,7 @@ fn junit(plan: &Plan, ran: &Ran) -> String {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_message(why);
         let mut case = TestCase::new("gate", status);
-        case.set_classname(subject(plan));
+        case.set_classname(subject());
         suite.add_test_case(case);
     }
     let mut report = Report::new("splatcheck");
@@ -72,14 +66,15 @@ fn junit(plan: &Plan, ran: &Ran) -> String {
     xml(&report)
 }
 
+/// How many elements of an array are wrong.
+pub(super) fn how_many(judged: &Judged) -> String {
+    format!("{}, of {} compared", count(judged.wrong.len(), "wrong element"), judged.compared)
+}
+
 fn status(ran: &Ran, judged: &Judged) -> TestCaseStatus {
     if !judged.wrong.is_empty() {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_message(format!(
-            "{} of {} elements are wrong",
-            judged.wrong.len(),
-            judged.compared
-        ));
+        status.set_message(how_many(judged));
         status.set_type("disagree");
         if let Some(explained) =
             ran.found.as_ref().and_then(|found| found.checked.explained.as_ref())

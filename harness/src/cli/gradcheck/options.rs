@@ -8,12 +8,15 @@ use crate::cli::command::seconds;
 use crate::cli::compiler::{Compiler, CompilerArgs};
 use crate::cli::exit::CliError;
 use crate::cli::paths;
+use crate::cli::provenance;
 use crate::cli::schedule::ScheduleArgs;
 use crate::gradcheck::{Case, Manifest, Program};
 use crate::user_kernel::Observe;
 use clap::Args;
 use splatcheck_judge::engines::Order;
 use splatcheck_judge::engines::command::CommandLine;
+use splatcheck_judge::gate::Provenance;
+use splatcheck_judge::io::date;
 
 /// The options that the three share.
 #[derive(Clone, Debug, Args)]
@@ -65,13 +68,16 @@ pub struct DrawnArgs {
     /// How a .cu file is compiled.
     #[command(flatten)]
     pub compiler: CompilerArgs,
+    /// The words of the command line, which reports name.
+    #[arg(skip)]
+    pub command: Vec<String>,
 }
 
 /// Options of `gradcheck`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct GradcheckArgs {
     /// The kernels in PTX, WGSL or a .cu file [default: those that the manifest names]
-    #[arg(value_name = "PTX")]
+    #[arg(value_name = "FILE")]
     pub ptx: Vec<PathBuf>,
     /// The rest.
     #[command(flatten)]
@@ -82,10 +88,10 @@ pub struct GradcheckArgs {
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
     /// The program that is right, in PTX, WGSL or a .cu file
-    #[arg(value_name = "RIGHT.ptx")]
+    #[arg(value_name = "RIGHT")]
     pub right: PathBuf,
     /// The program that must compute the same, in PTX, WGSL or a .cu file
-    #[arg(value_name = "OTHER.ptx")]
+    #[arg(value_name = "OTHER")]
     pub other: PathBuf,
     /// The rest.
     #[command(flatten)]
@@ -96,7 +102,7 @@ pub struct CompareArgs {
 #[derive(Clone, Debug, Args)]
 pub struct AccuracyArgs {
     /// The kernels in PTX, WGSL or a .cu file [default: those that the manifest names]
-    #[arg(value_name = "PTX")]
+    #[arg(value_name = "FILE")]
     pub ptx: Vec<PathBuf>,
     /// The rest.
     #[command(flatten)]
@@ -138,9 +144,17 @@ pub struct Plan {
     pub html: Option<PathBuf>,
     /// Folder for a reproducer: writable, perhaps still to be made.
     pub out: PathBuf,
+    /// What is judged, for the files that name it.
+    pub run: Provenance,
 }
 
 impl Plan {
+    /// What is judged, now.
+    #[must_use]
+    pub fn dated(&self) -> Provenance {
+        Provenance { date: Some(date::now()), ..self.run.clone() }
+    }
+
     /// Parses the programs.
     ///
     /// # Errors
@@ -220,12 +234,19 @@ impl DrawnArgs {
         if !others.is_empty() && programs.iter().zip([false, true]).all(is_whole) {
             others.clear();
         }
+        let others = texts(&others, &compiler)?;
+        let run = provenance::of_launches(
+            question.name(),
+            (&manifest_file, &written),
+            (&programs, &others),
+        );
+        let run = Provenance { seed: Some(seed), command: self.command, ..run };
         Ok(Plan {
             asked: Asked { question, manifest, cases, schedules },
             manifest_file,
             manifest_text: written,
             programs,
-            others: texts(&others, &compiler)?,
+            others,
             orders,
             observe,
             timeout: self.timeout,
@@ -237,6 +258,7 @@ impl DrawnArgs {
             sarif: sarif.transpose()?,
             html: html.transpose()?,
             out: paths::folder_to_name("--out", &self.out)?,
+            run,
         })
     }
 }

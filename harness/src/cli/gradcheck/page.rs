@@ -5,13 +5,13 @@ use std::path::Path;
 use maud::{Markup, html};
 use splatcheck_judge::io::Excerpt;
 use splatcheck_judge::io::write::write_file;
-use splatcheck_judge::report::page::{document, source};
+use splatcheck_judge::report::page::{document, provenance, source};
 use splatcheck_judge::words::count;
 
-use super::asked::{Found, Ran};
-use super::gate::{explained_at, subject};
+use super::asked::{Found, Question, Ran};
+use super::gate::{explained_at, how_many};
 use super::options::Plan;
-use super::report::{departures, notes, on_purpose, rows, setting, worst};
+use super::report::{AGAIN, departures, notes, on_purpose, rows, setting, worst};
 use crate::cli::exit::CliError;
 use crate::gradcheck::Judged;
 use crate::misuse::element_of;
@@ -27,22 +27,28 @@ pub(super) fn write(plan: &Plan, ran: &Ran, again: &[String], file: &Path) -> Re
 fn html_of(plan: &Plan, ran: &Ran, again: &[String]) -> String {
     let (verdict, arrays) = (ran.verdict(), ran.arrays());
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
+    let wrong = ran.all.iter().filter(|(_, checked)| checked.is_wrong()).count();
+    let runs = count(ran.all.len(), "run");
     let lines = notes(ran) + &departures(&ran.conventions);
     let mut table = rows(ran.question, arrays);
     let head = table.remove(0);
     let body = html! {
         header {
             h1 class=(verdict.replace(' ', "-")) { (verdict) }
-            p { strong { (subject(plan)) } }
+            p { strong { (plan.run.subject) } }
             p.soft {
-                (count(ran.all.len() as u64, "run")) ", " (compared) " " (ran.question.elements())
-                " compared, seed " (plan.seed)
+                @if wrong > 0 { (wrong) " of " }
+                (runs) ", " (count(compared, ran.question.element())) " compared"
             }
             @if let Some(why) = ran.not_judged() { p { (why) } }
             @if let Some(what) = &ran.not_sought { p { (what) } }
         }
-        @if let Some(found) = &ran.found { (finding(plan, ran, found, again)) }
+        @if let Some(found) = &ran.found {
+            h2 { "What is wrong" }
+            (finding(plan, ran, found, again))
+        }
         h2 { "Arrays" }
+        p { (columns(ran.question)) }
         div.wide tabindex="0" { table {
             thead { tr { @for name in &head { th { (name) } } } }
             tbody { @for row in &table { tr { @for cell in row { td { (cell) } } } } }
@@ -51,8 +57,23 @@ fn html_of(plan: &Plan, ran: &Ran, again: &[String]) -> String {
             h2 { "Notes" }
             ul { @for line in lines.lines() { li { (line) } } }
         }
+        (provenance(&plan.dated().facts(env!("CARGO_PKG_VERSION"))))
     };
-    document(&format!("{}: {verdict}", subject(plan)), &body)
+    document(&plan.run.named(verdict), &body)
+}
+
+/// What the last columns of the table are.
+fn columns(question: Question) -> &'static str {
+    match question {
+        Question::Gradient | Question::Equal => {
+            "Distance: from a value in real arithmetic to what it must be. f32 error: from the float to that value, as a \
+             part of what rounding may do."
+        }
+        Question::Accuracy => {
+            "f32 error: from the float to its value in real arithmetic, as a part of what rounding may do. A float has \
+             24 bits."
+        }
+    }
 }
 
 fn finding(plan: &Plan, ran: &Ran, found: &Found, again: &[String]) -> Markup {
@@ -63,14 +84,17 @@ fn finding(plan: &Plan, ran: &Ran, found: &Found, again: &[String]) -> Markup {
         section.finding {
             h3 { (setting(found)) }
             @if let Some(why) = &found.checked.fault { p { strong { "no result: " (why) } } }
-            @if let Some(explained) = explained { p { strong { (explained.words) } } }
+            @if let Some(explained) = explained { p { strong { "looks like: " (explained.words) } } }
             @if let Some(excerpt) = excerpt { (source(&excerpt)) }
             @if let Some(purpose) = &found.purpose { p { (on_purpose(purpose)) } }
             @for line in ran.swept.lines() { p { (line) } }
             @for judged in &found.checked.arrays {
                 @if !judged.wrong.is_empty() { (elements(judged)) }
             }
-            @for command in again { pre tabindex="0" { code { (command) } } }
+            @for (when, command) in AGAIN.iter().zip(again) {
+                p { (when) ":" }
+                pre tabindex="0" { code { (command) } }
+            }
         }
     }
 }
@@ -78,7 +102,7 @@ fn finding(plan: &Plan, ran: &Ran, found: &Found, again: &[String]) -> Markup {
 /// The wrong elements of an array, the worst first.
 fn elements(judged: &Judged) -> Markup {
     html! {
-        p { (judged.name) ": " (judged.wrong.len()) " of " (judged.compared) " elements are wrong" }
+        p { (judged.name) ": " (how_many(judged)) }
         div.wide tabindex="0" { table {
             thead { tr {
                 @for name in ["element", "in real arithmetic", "must be", "distance", "uncertainty", "f32"] {

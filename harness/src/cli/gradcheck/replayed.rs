@@ -10,6 +10,7 @@ use crate::cli::exit::CliError;
 use crate::gradcheck::{Case, Manifest};
 use crate::user_kernel::{KernelLimits, Observe};
 use splatcheck_judge::engines::Order;
+use splatcheck_judge::gate::Provenance;
 use splatcheck_judge::io::container;
 
 /// Keys of a file's metadata.
@@ -93,5 +94,6 @@ pub fn replayed(path: &Path) -> Result<Option<Plan>, CliError> {
         sarif: None,
         html: None,
         out: PathBuf::new(),
+        run: Provenance::default(),
     }))
 }

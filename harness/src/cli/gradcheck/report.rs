@@ -26,6 +26,9 @@ use splatcheck_judge::words::count;
 /// Wrong elements that are shown of an array.
 const SHOWN: usize = 3;
 
+/// What the commands are for that [`keep`] names.
+pub(super) const AGAIN: [&str; 2] = ["run it again", "after a change"];
+
 /// Places of lost numbers that are shown.
 const PLACES: usize = 5;
 
@@ -71,7 +74,6 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
     let wrong = all.iter().filter(|(_, checked)| checked.is_wrong()).count();
     let compared: usize = arrays.values().map(|judged| judged.compared).sum();
     let zeros: usize = arrays.values().map(|judged| judged.zeros).sum();
-    let what = question.elements();
     let verdict = match ran.interrupted {
         true => until_then(ran.verdict()),
         false => ran.verdict().to_owned(),
@@ -82,8 +84,9 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
         (_, _) => format!("{verdict}: {wrong} of"),
     };
     let runs = count(all.len() as u64, "run");
+    let compared = count(compared, question.element());
     let mut text =
-        format!("{head} {runs}, {compared} {what} compared, {zeros} of them zero on both sides");
+        format!("{head} {runs}, {compared} compared, {zeros} of them zero on both sides");
     text += &match arrays.values().map(|judged| judged.by_value).sum::<usize>() {
         0 => String::new(),
         whole => format!(", {whole} whole numbers by value, the others by their mathematics"),
@@ -168,7 +171,7 @@ fn finding(question: Question, found: &Found, again: &[String]) -> String {
             count(found.checked.open[0], "comparison")
         );
     }
-    for (when, again) in ["run it again", "after a change"].into_iter().zip(again) {
+    for (when, again) in AGAIN.iter().zip(again) {
         let _ = writeln!(text, "  {when}: {again}");
     }
     text
@@ -385,6 +388,7 @@ pub(super) fn write_json(plan: &Plan, all: &[(u64, Checked)], file: &Path) -> Re
         "question": plan.asked.question.name(),
         "manifest": plan.manifest_file.display().to_string(),
         "seed": plan.seed,
+        "run": plan.dated(),
         "cases": cases.collect::<Vec<_>>(),
     });
     let text = serde_json::to_string_pretty(&document).map_err(CliError::of)?;

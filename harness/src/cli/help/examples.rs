@@ -22,7 +22,7 @@ pub(super) const EXAMPLES: [(&str, &[&str]); 30] = [
     ("devices", &["splatcheck devices"]),
     ("doctor", &["splatcheck doctor > doctor.txt"]),
     ("formulations", &["splatcheck formulations --corpus corpora/splat"]),
-    ("judge", &["splatcheck judge my_cases/cases/random-0-0.safetensors result.safetensors"]),
+    ("judge", &["splatcheck judge my_cases/cases/typical-0-0.safetensors result.safetensors"]),
     (
         "oracle",
         &[
@@ -41,7 +41,7 @@ pub(super) const EXAMPLES: [(&str, &[&str]); 30] = [
     (
         "ptx",
         &[
-            "splatcheck ptx my_kernel.ptx --manifest my_kernel.toml --corpus corpora/splat --cases 100",
+            "splatcheck ptx my_kernel.cu --manifest my_kernel.toml --corpus built-in --cases 100",
             "splatcheck ptx my_kernel.ptx --manifest my_kernel.toml --schedule random --schedules 4",
         ],
     ),
@@ -54,8 +54,11 @@ pub(super) const EXAMPLES: [(&str, &[&str]); 30] = [
     ),
     ("compare", &["splatcheck compare right.ptx faster.ptx --manifest pair.toml"]),
     ("accuracy", &["splatcheck accuracy my_kernel.ptx --manifest my_kernel.toml"]),
-    ("gallery", &["splatcheck gallery --cases 5"]),
-    ("wgsl", &["splatcheck wgsl my_kernel.wgsl --manifest my_kernel.toml --cases 100"]),
+    ("gallery", &["splatcheck gallery spheres surfels"]),
+    (
+        "wgsl",
+        &["splatcheck wgsl my_kernel.wgsl --manifest my_kernel.toml --corpus built-in --cases 100"],
+    ),
     ("traffic", &["splatcheck traffic --ply scene.ply --cameras cameras.json"]),
     ("sweep", &["splatcheck sweep --reduction sw-b -o sweep.svg"]),
     ("train", &["splatcheck train picture.png --steps 100 -o curves.svg"]),

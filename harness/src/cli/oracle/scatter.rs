@@ -5,6 +5,7 @@ use std::io::Write;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
 use super::options::{OraclePlan, ScalarName, only_of_splats, written};
+use splatcheck_judge::words::count;
 use splatcheck_workloads::scatter::case::Case;
 use splatcheck_workloads::scatter::result_file::{in_f32, in_f64, radii_under, write_result};
 
@@ -33,11 +34,11 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
     written(result)?;
     writeln!(
         out,
-        "{}: {} elements of {} values, {} rows, {}",
+        "{}: {} of {}, {}, {}",
         plan.output.display(),
-        numbers.len(),
-        numbers.width,
-        numbers.rows(),
+        count(numbers.len(), "element"),
+        count(numbers.width, "value"),
+        count(numbers.rows(), "row"),
         plan.scalar,
     )?;
     write!(out, "{report}")?;

@@ -4,6 +4,7 @@ use serde::Serialize;
 use splatcheck_gpu::{Reduction, Setting};
 
 use super::options::TrainPlan;
+use splatcheck_judge::words::count;
 use splatcheck_workloads::train::fit::{Curve, End};
 use splatcheck_workloads::train::loss::Loss;
 
@@ -87,7 +88,9 @@ impl Report<'_> {
             views => format!(", {views} views"),
         };
         format!(
-            "{name}, {width}x{height}{views}: {gaussians} Gaussians, {steps} steps, seed {seed}"
+            "{name}, {width}x{height}{views}: {}, {}, seed {seed}",
+            count(*gaussians, "Gaussian"),
+            count(*steps, "step")
         )
     }
 

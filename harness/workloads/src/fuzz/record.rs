@@ -16,6 +16,7 @@ use splatcheck_judge::io::serde_forms::pairs;
 use splatcheck_judge::report::reproducer_path;
 use splatcheck_judge::scatter_step::MOST_LANES;
 use splatcheck_judge::verdict::{Difference, Verdict};
+use splatcheck_judge::words::{count, list};
 use splatcheck_judge::workload::generator;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -174,11 +175,18 @@ impl fmt::Display for Campaign {
         let Self { workload, seed, generators, lane_widths, settings, cases, .. } = self;
         let convention = self.convention.as_ref().map(|name| format!(", convention {name}"));
         let convention = convention.unwrap_or_default();
-        let names = if generators.is_empty() { "all".to_owned() } else { generators.join(", ") };
+        let names = match &generators[..] {
+            [] => "all generators".to_owned(),
+            [one] => format!("generator {one}"),
+            some => format!("generators {}", some.join(", ")),
+        };
+        let widths: Vec<_> = lane_widths.iter().map(u32::to_string).collect();
         write!(
             f,
-            "{cases} cases of {workload}, seed {seed}{convention}, generators {names}, warp sizes \
-             {lane_widths:?}, {settings} settings each, chain {}",
+            "{} of {workload}, seed {seed}{convention}, {names}, warps of {} lanes, {} each, chain {}",
+            count(*cases, "case"),
+            list(&widths),
+            count(*settings, "setting"),
             self.chain.name()
         )?;
         if self.parts.is_whole() { Ok(()) } else { write!(f, ", {} parts a run", self.parts) }

@@ -104,6 +104,14 @@ fn cell(value: Option<f64>) -> Markup {
     }
 }
 
+/// Columns of a map of lanes that share a number above them.
+const GROUP: usize = 8;
+
+/// The longest row of a map.
+fn widest(rows: &[(u32, String)]) -> usize {
+    rows.iter().map(|(_, tenths)| tenths.chars().count()).max().unwrap_or(0)
+}
+
 /// The cells that were met, a table for each reduction.
 pub(super) fn coverage(engine: &str, coverage: &Coverage) -> Markup {
     let [met, all] = coverage.count();
@@ -119,6 +127,13 @@ pub(super) fn coverage(engine: &str, coverage: &Coverage) -> Markup {
                 div.wide tabindex="0" {
                     table.cover {
                         caption { code { (reduction) } }
+                        thead { tr {
+                            th { "lanes" }
+                            @let all = widest(&rows);
+                            @for first in (0..all).step_by(GROUP) {
+                                th colspan=(GROUP.min(all - first)) { (first) }
+                            }
+                        } }
                         tbody { @for (threshold, tenths) in rows {
                             tr {
                                 th { (threshold) }

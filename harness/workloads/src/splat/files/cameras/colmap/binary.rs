@@ -2,6 +2,7 @@
 
 use super::model::{Cameras, Image, MODELS, Shared};
 use splatcheck_judge::io::error::{Problem, quoted};
+use splatcheck_judge::words::count;
 
 /// Bytes of a point of an image: two f64 and a 64-bit number.
 const POINT: u64 = 24;
@@ -43,7 +44,7 @@ impl<'a> Rest<'a> {
             0 => Ok(()),
             left => {
                 let advice = "the count at its beginning is of less";
-                Err(Problem::new("the end of the file", format!("{left} bytes on"), advice))
+                Err(Problem::new("the end of the file", count(left, "byte") + " on", advice))
             }
         }
     }

@@ -139,7 +139,7 @@ fn files_of_bytes_that_are_cut_off_are_refused() {
             assert!(text.contains("is missing: the file is truncated"), "{name}, {end}: {text}");
         }
         let text = with(&[&whole[..], &[0]].concat());
-        assert!(text.contains("the end of the file is 1 bytes on"), "{text}");
+        assert!(text.contains("the end of the file is 1 byte on"), "{text}");
         // More than there are, for which nothing is reserved.
         let text = with(&[&[0xff; 8], &whole[8..]].concat());
         assert!(text.contains("is missing: the file is truncated"), "{text}");
