@@ -43,6 +43,63 @@ fn what_production_passes_is_judged_and_its_faults_are_found() {
     assert_eq!(said.code, Some(1), "it is found out: {}\n{}", said.out, said.err);
 }
 
+/// Rasterizers that blend the Gaussian that takes T below its minimum, and stop then: the image, and gradients by a
+/// walk from the front.
+#[test]
+fn kernels_that_stop_after_blending_are_judged_by_that_rule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let judged = |name: &str, rule: &str, replaced: &[[&str; 2]]| {
+        let [program, manifest] = ["wgsl", "toml"].map(|ending| {
+            fs::read_to_string(kernel(&format!("{name}.{ending}"))).expect("readable")
+        });
+        let program = replaced.iter().fold(program, |text, [from, to]| {
+            assert_eq!(text.matches(from).count(), 1, "{from}");
+            text.replace(from, to)
+        });
+        let rule = format!("constants = {{ stop_rule = \"{rule}\" }}\nchannels = 3");
+        fs::write(here.join("k.wgsl"), program).expect("written");
+        fs::write(here.join("k.toml"), manifest.replace("channels = 3", &rule)).expect("written");
+        let words = ["wgsl", "k.wgsl", "--manifest", "k.toml", "--engine", "wgsl-emulator-32"];
+        say(here, &[&words[..], &["--generator", "stop", "--cases", "12", "--seed", "1"]].concat())
+    };
+    let below = ["(uniforms.stop_when_equal != 0u && ", "(uniforms.stop_when_equal == 1u && "];
+    let at = ["(uniforms.stop_when_equal != 0u && ", "("];
+    let stop = "        if stops {\n            break;\n        }\n";
+    let count = "        last = i + 1u - range.x;\n";
+    let counted_and_stopped = [count, stop].concat();
+    let late = [[stop, ""], [count, &counted_and_stopped]];
+    let goes_on = ["            contributes = false;\n", ""];
+    for (name, blends) in [("packed_rasterize", &late[..]), ("packed_backward", &[goes_on])] {
+        let with = |equal| [&[equal][..], blends].concat();
+        let (less, equal) = ("less-after-blending", "less-or-equal-after-blending");
+        judged(name, less, &with(below)).exits(0);
+        judged(name, equal, &with(at)).exits(0);
+        for (built_in, said_to_be, replaced) in
+            [(less, "less", with(below)), (equal, less, with(at)), (less, equal, with(below))]
+        {
+            let said = judged(name, said_to_be, &replaced).exits(1);
+            let found = format!("field stop_rule (how T stops a pixel) is {built_in}");
+            // Of gradients, other limits of T give the same numbers.
+            let named = name == "packed_backward" || said.out.contains(&found);
+            assert!(named, "{built_in}: {}", said.out);
+            say(here, &again(&said.out)).exits(1);
+        }
+        for (said_to_be, replaced) in [(less, below), (equal, at)] {
+            let said = judged(name, said_to_be, &[replaced]);
+            assert_eq!(said.code, Some(1), "{name} leaves it out: {}", said.out);
+        }
+    }
+    // It stops after blending, and the pixel's last contributor is the one before.
+    let uncounted = [
+        "        transmittance = next;\n",
+        "        transmittance = next;\n        if stops {\n            break;\n        }\n",
+    ];
+    let said = judged("packed_rasterize", "less-after-blending", &[below, [stop, ""], uncounted]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    said.prints("last_ids[");
+}
+
 /// gsplat's projection with `calc_compensations`, forward and backward.
 #[test]
 fn compensations_and_their_gradients_are_judged() {

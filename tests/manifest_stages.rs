@@ -20,7 +20,7 @@ struct Stage {
     looks_like: &'static str,
 }
 
-const STAGES: [Stage; 6] = [
+const STAGES: [Stage; 7] = [
     Stage {
         name: "rasterize",
         program: "gsplat_rasterize",
@@ -65,6 +65,14 @@ const STAGES: [Stage; 6] = [
         manifest: "camera_project_backward.toml",
         left_out: "NOT EXERCISED: v_opacities, v_viewmats: ",
         looks_like: "v_",
+    },
+    // It returns what was clamped.
+    Stage {
+        name: "project",
+        program: "camera_project",
+        manifest: "camera_project_colors.toml",
+        left_out: "NOT EXERCISED: means2d, conics, opacities, covars2d, depths: ",
+        looks_like: "clamped",
     },
 ];
 
@@ -111,6 +119,62 @@ fn other_orders_of_execution_give_the_same_projection() {
     let stage = &STAGES[2];
     let more = ["--case", &case, "--schedule", "random:3", "--schedules", "2"];
     judged(folder.path(), (stage.program, &kernel(stage.manifest)), &more).exits(0);
+}
+
+/// Which colours the maximum with 0 cut off, as 3D Gaussian Splatting's forward pass leaves it for its backward pass:
+/// asked for when the maximum is taken, nothing is.
+#[test]
+fn flags_of_clamped_colours_are_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let manifest = fs::read_to_string(kernel("camera_project_colors.toml")).expect("readable");
+    let on = |program: &str, manifest: &str| {
+        fs::write(here.join("m.toml"), manifest).expect("written");
+        judged(here, (program, "m.toml"), &["--generator", "colors", "--cases", "20"])
+    };
+    on("camera_project", &manifest).exits(0);
+    // A kernel that keeps the flags alone.
+    let alone = "{ tensor = \"colors\", role = \"accumulate\" }";
+    let zeros = "{ zeros = { dtype = \"f32\", shape = [\"cameras\", \"N\", 3] } }";
+    assert!(manifest.contains(alone), "{manifest}");
+    let alone = manifest.replace(alone, zeros);
+    on("camera_project", &alone)
+        .exits(0)
+        .prints("NOT EXERCISED: means2d, conics, opacities, colors");
+    for (program, manifest) in [
+        ("camera_project_late", &manifest),
+        ("camera_project_broken", &manifest),
+        ("camera_project_late", &alone),
+    ] {
+        let said = on(program, manifest).exits(1);
+        assert!(said.out.contains("  clamped["), "{program}: {}", said.out);
+        say(here, &again(&said.out)).exits(1).prints("exactly the recorded failure");
+    }
+}
+
+/// 3D Gaussian Splatting's projection leaves out what no tile lists, by one radius for both axes.
+#[test]
+fn projections_that_leave_out_what_no_tile_lists_are_judged_by_that_rule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let corpus = path("corpora/splat");
+    let tiles = fs::read_to_string(kernel("camera_project_tiles.toml")).expect("readable");
+    let pixels = tiles.replace("tile_size = 16\n", "");
+    assert_ne!(tiles, pixels, "it says so");
+    let on = |program: &str, manifest: &str| {
+        fs::write(here.join("m.toml"), manifest).expect("written");
+        let cases = ["--corpus", &corpus, "--cases", "80", "--seed", "3", "--jobs", "2"];
+        judged(here, (program, "m.toml"), &cases)
+    };
+    on("camera_project_tiles", &tiles).exits(0);
+    on("camera_project_pixels", &pixels).exits(0);
+    for (program, manifest) in
+        [("camera_project_pixels", &tiles), ("camera_project_tiles", &pixels)]
+    {
+        let said = on(program, manifest).exits(1);
+        assert!(said.out.contains("  visible["), "{program}: {}", said.out);
+        say(here, &again(&said.out)).exits(1).prints("exactly the recorded failure");
+    }
 }
 
 /// Without radii nobody says what the kernel culled; without an array of the colours it takes direct ones.

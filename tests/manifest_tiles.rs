@@ -128,7 +128,7 @@ fn what_is_no_tile_is_refused_with_its_line() {
             "tile_size = [32, 16]",
             "block is by tile_size, and tiles are 32 x 16: say tile_width or tile_height",
         ),
-        ("tile_size = 8\nstage = \"project\"", "it is a rasterization's: leave it out"),
+        ("tile_size = 8\nstage = \"project\"", "or of a projection that knows the image: leave"),
         ("tile_size = 8\ntile_size = 8", "duplicate key"),
     ] {
         let changes = [["channels = 3", &*format!("channels = 3\n{key}")]];

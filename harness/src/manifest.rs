@@ -69,7 +69,7 @@
 //! `transmittance_min`, `pixel_center`, `stop_rule`, `clamp_gradient`) say what is built into the kernel:
 //! each case is judged under these. `channels = 3`: the kernel is for so many alone, other cases are left
 //! out and counted. `tile_size = 8` or `[32, 16]`: width and height of a tile, for which the case's lists are
-//! made. `alpha_gradient = "none"`: the kernel has no gradient of the opacity
+//! made; of a projection that knows the image, those by which it leaves out what none lists. `alpha_gradient = "none"`: the kernel has no gradient of the opacity
 //! to start from; cases have zeros there.
 
 mod bind;

@@ -33,6 +33,6 @@ pub use bin::TooManyPairs;
 pub use camera::Camera;
 pub use convention::Convention;
 pub use formulation::Formulation;
-pub use project::on_image::{OnImage, project_on_image};
+pub use project::on_image::{Border, Culling, OnImage, project_on_image};
 pub use project::{CameraParams, Projection, Projections, project_splats, rotation};
 pub use scene::{Colors, Gaussians, Scene};

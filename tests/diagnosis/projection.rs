@@ -6,6 +6,7 @@ use splatcheck_gpu::{Data, Engine as _, Reduction, Setting, Tensor, Tensors, Wor
 use splatcheck_judge::campaign::Item;
 use splatcheck_judge::judge::{Arithmetic, OutputBound};
 use splatcheck_judge::workload::AnyCase;
+use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::{CameraParams, Formulation, backward};
@@ -79,21 +80,53 @@ fn faults_of_the_projection_are_named() {
     );
     // The path through the direction of view alone is missing: v_colors themselves are right.
     let case = scene("harmonics");
-    let colors = right_colors(&case);
+    let colors = returned(&case, NOTHING, "v_colors");
     let own = |out: &mut Tensors| edit(out, "v_colors", |v| v.copy_from_slice(&colors));
     let found = diagnosed((&case, PROJECT_BACKWARD), plain, [&of_colors, &own]);
     expect(&found, "the path through the direction of view is missing");
 }
 
-/// The right gradients of colours of a case.
-fn right_colors(case: &Case) -> Vec<f32> {
+/// What a right kernel of the backward projection returns for an output of a case with changed inputs.
+fn returned(case: &Case, change: &dyn Fn(&mut Tensors), output: &str) -> Vec<f32> {
     let item = Item::new(Arc::new(case.clone()), 0).expect("a legal case");
     let job = item.job(PROJECT_BACKWARD).expect("it has one");
+    let mut inputs = job.inputs.clone();
+    change(&mut inputs);
     let setting = Some(Setting { reduction: Reduction::BASELINE, threshold: 0 });
-    let work = Work { inputs: &job.inputs, settings: &[setting] };
+    let work = Work { inputs: &inputs, settings: &[setting] };
     let mut outputs =
         Mirror::new(32, Defect::None).run(PROJECT_BACKWARD, &[work]).expect("it runs");
-    outputs.remove(0).remove(0).f32("v_colors").expect("it is there").to_vec()
+    outputs.remove(0).remove(0).f32(output).expect("it is there").to_vec()
+}
+
+/// Antialiasing multiplies the opacity by a compensation, so that its gradient has two paths.
+#[test]
+fn faults_of_the_compensations_gradient_are_named() {
+    let mut case = scene("two-cameras");
+    case.convention.antialiased = true;
+    let found =
+        |changes: [Change<'_>; 2]| diagnosed((&case, PROJECT_BACKWARD), Defect::None, changes);
+    let right = returned(&case, NOTHING, "v_opacities");
+    let own = |out: &mut Tensors| edit(out, "v_opacities", |v| v.copy_from_slice(&right));
+    for (factor, words) in [
+        (0.0, "antialiasing's compensation is taken for a constant"),
+        (-1.0, "through antialiasing's compensation is taken with the other sign"),
+        (2.0, "through antialiasing's compensation is taken twice"),
+    ] {
+        let path = move |all: &mut Tensors| edit(all, "v_opacities", times(factor));
+        expect(&found([&path, &own]), words);
+    }
+    let off = |all: &mut Tensors| all.insert("antialiased", Tensor::scalar(0_u32));
+    let plain = returned(&case, &off, "v_opacities");
+    let unscaled = |out: &mut Tensors| edit(out, "v_opacities", |v| v.copy_from_slice(&plain));
+    expect(
+        &found([NOTHING, &unscaled]),
+        "v_opacities is not multiplied by antialiasing's compensa",
+    );
+    expect(
+        &found([&off, NOTHING]),
+        "field antialiased (whether opacities are compensated) is false",
+    );
 }
 
 #[test]
@@ -134,24 +167,30 @@ fn whole(case: &Case) -> Tensors {
     outputs
 }
 
-/// The gradients of the means without the path through the direction of view.
-fn detached(case: &Case) -> Vec<f32> {
+/// The gradients of the means, quaternions and scales by changed gradients of what is projected.
+fn detached(case: &Case, change: fn(&mut SplatGradients<f64>)) -> [(&'static str, Vec<f32>); 3] {
     let scene = case.scene.map(f64::from);
-    let mut sum = vec![0.0; 3 * scene.gaussians.len()];
+    let n = scene.gaussians.len();
+    let mut sums = [3, 4, 3].map(|width| vec![0.0; width * n]);
     for camera in 0..scene.cameras.len() {
         let projected = project_scene(&scene, camera, &case.convention).expect("few pairs");
         let view = projected.view(&scene, camera, &case.convention);
         let image = rasterize::<f64>(&view);
         let loss = scene.camera_slices(camera).loss(&image);
         let mut gradients = backward::rasterize::rasterize::<f64>(&view, &loss);
-        gradients.v_colors.fill(0.0);
+        change(&mut gradients);
         let size = [scene.width, scene.height];
         let lens = CameraParams::new(&scene.cameras[camera], size, &case.convention);
         let one = backward::project::project(&scene.gaussians, &lens, &gradients, &case.convention);
-        sum.iter_mut().zip(one.v_means.as_flattened()).for_each(|(sum, x)| *sum += x);
+        let [v_means, v_quats, v_scales] =
+            [one.v_means.as_flattened(), one.v_quats.as_flattened(), one.v_scales.as_flattened()];
+        for (sum, terms) in sums.iter_mut().zip([v_means, v_quats, v_scales]) {
+            sum.iter_mut().zip(terms).for_each(|(sum, x)| *sum += x);
+        }
     }
     #[expect(clippy::cast_possible_truncation, reason = "rounded to f32")]
-    sum.into_iter().map(|x| x as f32).collect()
+    let [means, quats, scales] = sums.map(|sum| sum.into_iter().map(|x| x as f32).collect());
+    [("v_means", means), ("v_quats", quats), ("v_scales", scales)]
 }
 
 #[test]
@@ -187,7 +226,21 @@ fn faults_of_the_whole_way_are_named() {
     });
     expect_named(&case, &log, "v_scales is by the logarithm of the scale");
     let case = scene("harmonics");
-    let mut outputs = whole(&case).only(|name| name != "v_viewmats");
-    edit(&mut outputs, "v_means", |v| v.copy_from_slice(&detached(&case)));
+    let wrong = |case: &Case, fault: fn(&mut SplatGradients<f64>)| {
+        let mut outputs = whole(case).only(|name| name != "v_viewmats");
+        for (name, numbers) in detached(case, fault) {
+            edit(&mut outputs, name, |v| v.copy_from_slice(&numbers));
+        }
+        outputs
+    };
+    let outputs = wrong(&case, |v| v.v_colors.fill(0.0));
     expect_named(&case, &outputs, "the path through the direction of view is missing");
+    let mut case = scene("harmonics");
+    case.convention.antialiased = true;
+    let constant = wrong(&case, |v| v.v_opacities.fill(0.0));
+    expect_named(&case, &constant, "antialiasing's compensation is taken for a constant");
+    let twice = wrong(&case, |v| v.v_opacities.iter_mut().for_each(|v| *v *= 2.0));
+    expect_named(&case, &twice, "through antialiasing's compensation is taken twice");
+    let negated = wrong(&case, |v| v.v_opacities.iter_mut().for_each(|v| *v *= -1.0));
+    expect_named(&case, &negated, "compensation is taken with the other sign");
 }

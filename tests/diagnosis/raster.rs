@@ -265,7 +265,7 @@ fn faults_of_the_image_are_named() {
                 "stop-exactly-at-the-minimum-inria",
                 Defect::None,
                 [&|all| all.insert("stop_when_equal", Tensor::scalar(1_u32)), NOTHING],
-                "field stop_rule (whether it stops where T is equal) is less-or-equal where the case has less",
+                "field stop_rule (how T stops a pixel) is less-or-equal where the case has less",
             ),
             (
                 "one-to-sixteen-lanes",

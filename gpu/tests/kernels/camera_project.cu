@@ -1,24 +1,40 @@
 // Kernels that are given a camera as numbers and matrices, as those of 3D Gaussian Splatting are: focal lengths and
 // tangents of the field of view by value, the view and the whole projection as 4x4 matrices column by column, the
-// camera's position. The forward kernel takes the mean on the image through normalized device coordinates; the
-// backward kernel goes by the radii and the clamped colours of the forward pass. The lists and the arithmetic are
-// this project's own.
+// camera's position. The forward kernel takes the mean on the image through normalized device coordinates; another
+// returns the colours and which of them were clamped; the backward kernel goes by the radii and the clamped colours of
+// the forward pass. The lists and the arithmetic are this project's own.
 //
-// BROKEN takes the pixels' centres to be at whole numbers, and forgets what was clamped.
+// BROKEN takes the pixels' centres to be at whole numbers, and forgets what was clamped: forward, of all channels but
+// the first. LATE asks whether a colour is below 0 when it is clamped already. TILES leaves out what no tile of 16 x 16
+// lists, by one radius of three standard deviations of the longer axis, as 3D Gaussian Splatting does; with PIXELS it
+// leaves out what is beside the image instead.
 
 #include "gsplat_project.cuh"
 
 namespace own {
 
-#ifdef BROKEN
+#if defined(BROKEN) || defined(TILES)
 constexpr float HALF_PIXEL = 1.0f;
 #else
 constexpr float HALF_PIXEL = 0.0f;
 #endif
 
 // What is built in.
+#ifdef TILES
+using Radii = int;
+#else
+using Radii = int2;
 constexpr float ALPHA_MIN = 1.0f / 255.0f;
 constexpr float SIGMAS = 3.33f;
+#endif
+
+// The tiles of 16 pixels along an axis of so many pixels that list an interval, as their number.
+__device__ inline int listed(float mean, float radius, int pixels) {
+    const int tiles = (pixels + 15) / 16;
+    const int first = min(tiles, max(0, static_cast<int>((mean - radius) / 16.0f)));
+    const int end = min(tiles, max(0, static_cast<int>((mean + radius + 16.0f - 1.0f) / 16.0f)));
+    return end - first;
+}
 
 __device__ inline Camera camera_of(const float* view, float fx, float fy, float limit_x, float limit_y) {
     Camera camera = {};
@@ -33,6 +49,15 @@ __device__ inline Camera camera_of(const float* view, float fx, float fy, float 
     camera.high[0] = limit_x;
     camera.low[1] = -limit_y;
     camera.high[1] = limit_y;
+    return camera;
+}
+
+// The camera with the lower and the upper limits of x/z and y/z.
+__device__ inline Camera limited(Camera camera, const float2* limits) {
+    for (unsigned i = 0; i < 2; i++) {
+        camera.low[i] = i == 0 ? limits[0].x : limits[0].y;
+        camera.high[i] = i == 0 ? limits[1].x : limits[1].y;
+    }
     return camera;
 }
 
@@ -59,7 +84,7 @@ __global__ void camera_project_fwd(
     const float eps2d,
     const float near_plane,
     const float far_plane,
-    int2* radii,
+    Radii* radii,
     float2* means2d,
     float* depths,
     float3* conics
@@ -68,11 +93,14 @@ __global__ void camera_project_fwd(
     if (id >= gaussians) {
         return;
     }
-    radii[id] = {0, 0};
+    radii[id] = {};
     Params params = {};
     params.eps2d = eps2d;
     params.near_plane = near_plane;
     params.far_plane = far_plane;
+#ifdef TILES
+    params.near_inclusive = 1;
+#endif
     const Camera camera = camera_of(viewmatrix, focal_x, focal_y, 1.3f * tan_fovx, 1.3f * tan_fovy);
     const Gaussian g = gaussian_of(means, quats, scales, id);
     Projection p;
@@ -84,18 +112,91 @@ __global__ void camera_project_fwd(
         ((times(projmatrix, 0, g.mean) * reciprocal + 1.0f) * width - HALF_PIXEL) * 0.5f,
         ((times(projmatrix, 1, g.mean) * reciprocal + 1.0f) * height - HALF_PIXEL) * 0.5f,
     };
+#ifdef TILES
+    const float mid = 0.5f * (p.covariance.x + p.covariance.z);
+    const float x = ceilf(3.0f * sqrtf(mid + sqrtf(fmaxf(0.1f, mid * mid - p.det))));
+    const float y = x;
+#else
     const float ratio = opacities[id] / ALPHA_MIN;
     const float sigmas = ratio > 1.0f ? fminf(SIGMAS, sqrtf(2.0f * logf(ratio))) : 0.0f;
     const float x = ceilf(sigmas * sqrtf(p.covariance.x));
     const float y = ceilf(sigmas * sqrtf(p.covariance.z));
+#endif
+#if defined(TILES) && !defined(PIXELS)
+    const bool beside = listed(mean.x, x, width) * listed(mean.y, y, height) == 0;
+#else
     const bool beside = mean.x + x <= 0.0f || mean.x - x >= width || mean.y + y <= 0.0f || mean.y - y >= height;
+#endif
     if ((x <= 0.0f && y <= 0.0f) || beside) {
         return;
     }
+#ifdef TILES
+    radii[id] = static_cast<int>(x);
+#else
     radii[id] = {static_cast<int>(x), static_cast<int>(y)};
+#endif
     means2d[id] = mean;
     depths[id] = p.camera_mean.z;
     conics[id] = {p.covariance.z / p.det, -p.covariance.y / p.det, p.covariance.x / p.det};
+}
+
+__global__ void camera_project_colors(
+    const int gaussians,
+    const int degree,
+    const int coefficients,
+    const float* means,
+    const float* scales,
+    const float* quats,
+    const float* sh,
+    const float* viewmatrix,
+    const float focal_x,
+    const float focal_y,
+    const float2* limits,
+    const float* campos,
+    const float eps2d,
+    const int near_inclusive,
+    const float near_plane,
+    const float far_plane,
+    int* radius,
+    float* colors,
+    bool* clamped
+) {
+    const int id = blockIdx.x * blockDim.x + threadIdx.x;
+    if (id >= gaussians) {
+        return;
+    }
+    radius[id] = 0;
+    Params params = {};
+    params.eps2d = eps2d;
+    params.near_inclusive = near_inclusive;
+    params.near_plane = near_plane;
+    params.far_plane = far_plane;
+    const Camera camera = limited(camera_of(viewmatrix, focal_x, focal_y, 0.0f, 0.0f), limits);
+    const Gaussian g = gaussian_of(means, quats, scales, id);
+    Projection p;
+    if (project_one(g, camera, params, p) == 0) {
+        return;
+    }
+    radius[id] = 1;
+    const Vec3 offset = {g.mean.x - campos[0], g.mean.y - campos[1], g.mean.z - campos[2]};
+    const Vec3 d = (1.0f / sqrtf(dot(offset, offset))) * offset;
+    float color[3] = {0.5f, 0.5f, 0.5f};
+    const float* own = sh + 3 * coefficients * id;
+    sh_basis(d, (degree + 1) * (degree + 1), [&](unsigned k, float basis) {
+        for (unsigned i = 0; i < 3; i++) {
+            color[i] += basis * own[3 * k + i];
+        }
+    });
+    for (unsigned i = 0; i < 3; i++) {
+        colors[3 * id + i] = fmaxf(color[i], 0.0f);
+#if defined(LATE)
+        clamped[3 * id + i] = colors[3 * id + i] < 0.0f;
+#elif defined(BROKEN)
+        clamped[3 * id + i] = i == 0 && color[i] < 0.0f;
+#else
+        clamped[3 * id + i] = color[i] < 0.0f;
+#endif
+    }
 }
 
 __global__ void camera_project_bwd(
@@ -141,11 +242,7 @@ __global__ void camera_project_bwd(
     // Its planes have done their work: the radii say what is there.
     params.near_plane = -3.0e38f;
     params.far_plane = 3.0e38f;
-    Camera camera = camera_of(viewmatrix, focal_x, focal_y, 0.0f, 0.0f);
-    for (unsigned i = 0; i < 2; i++) {
-        camera.low[i] = i == 0 ? limits[0].x : limits[0].y;
-        camera.high[i] = i == 0 ? limits[1].x : limits[1].y;
-    }
+    const Camera camera = limited(camera_of(viewmatrix, focal_x, focal_y, 0.0f, 0.0f), limits);
     Gaussian g = gaussian_of(means, quats, scales, id);
     g.opacity = opacities[id];
     Projection p;

@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 53] = [
+const KERNELS: [Row; 56] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -62,6 +62,9 @@ const KERNELS: [Row; 53] = [
     ("gsplat_project_image", "_unshifted", &["UNSHIFTED"], Headers),
     ("camera_project", "", &[], Headers),
     ("camera_project", "_broken", &["BROKEN"], Headers),
+    ("camera_project", "_late", &["LATE"], Headers),
+    ("camera_project", "_tiles", &["TILES"], Headers),
+    ("camera_project", "_pixels", &["TILES", "PIXELS"], Headers),
     ("ngp_grid", "", &[], Headers),
     ("ngp_grid", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "_half", &["HALF"], Headers),

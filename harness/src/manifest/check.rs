@@ -87,6 +87,7 @@ pub(super) fn manifest(
     Check::channels(&manifest)?;
     check.none(&manifest)?;
     Check::halves(&manifest)?;
+    tiles::one_radius(&manifest)?;
     Ok(manifest)
 }
 

@@ -3,7 +3,7 @@
 use splatcheck_gpu::Stage;
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::workload::{AnyCase, Workload};
-use splatcheck_reference::splat::Formulation;
+use splatcheck_reference::splat::{Culling, Formulation};
 use splatcheck_workloads::halves::Halves;
 use splatcheck_workloads::layout::held::{not_held, roundings_of_meaning};
 use splatcheck_workloads::layout::{Array, KernelKind, Tensor};
@@ -86,6 +86,9 @@ impl Manifest {
         let advice = "name it (tensor or fields), or run with --observe-only, without an oracle";
         let missing = |tensor: Tensor| Problem::new(tensor.name(), "held by no parameter", advice);
         let always: &[Tensor] = match self.kind {
+            KernelKind::ProjectOnImage if arrays().any(|array| array.holds(Tensor::Radius)) => {
+                &[Tensor::Radius, Tensor::ProjectedMeans2d, Tensor::ProjectedConics]
+            }
             KernelKind::ProjectOnImage => {
                 &[Tensor::Radii, Tensor::ProjectedMeans2d, Tensor::ProjectedConics]
             }
@@ -192,7 +195,11 @@ impl Manifest {
                 false => Compensations::Never,
             };
             let extra_roundings = self.projection_roundings;
-            let kernel = Kernel { extra_roundings, returns, compensations };
+            let culling = match self.rules.tile_size {
+                None => Culling::Pixels,
+                Some(_) => Culling::Tiles,
+            };
+            let kernel = Kernel { extra_roundings, returns, compensations, culling };
             return Ok(comparing::on_image(judged_on_foreign(ruled), kernel));
         }
         let halves = self.halves();
@@ -209,7 +216,12 @@ impl Manifest {
                 let judged = judged_rounded(&ruled, counted, rounded)?;
                 comparing::without(judged, &self.left_out())
             }
-            false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
+            false => {
+                let judged = judged_on_foreign(ruled);
+                let clamped = self.written().any(|tensor| tensor == Tensor::Clamped);
+                let judged = if clamped { comparing::with_clamped(judged) } else { judged };
+                comparing::without(judged, &self.left_out())
+            }
         };
         let judged = match self.has_magnitudes() {
             true => comparing::with_magnitudes(judged),

@@ -272,7 +272,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         (
             "preset = \"gsplat-1.5\"",
             "constants = { stop_rule = \"never\" }",
-            "expected 'less' or 'less-or-equal'",
+            "expected 'less' or 'less-or-equal', or either with '-after-blending'",
         ),
         (
             "preset = \"gsplat-1.5\"",
@@ -365,6 +365,8 @@ fn numbers_and_matrices_of_a_camera_belong_to_projections() {
     let (any, one) = (CameraForms::default(), CameraForms { one: true, middle: false });
     for (stage, parameter, cameras) in [
         ("project", "tensor = \"campos\"", any),
+        ("project", "tensor = \"clamped\", as = \"u8\"", any),
+        ("project", "tensor = \"visible\", as = \"u8\"", any),
         ("project", "i32 = \"degree\"", any),
         ("project_backward", "f32 = \"fy\"", one),
         ("project_backward", "tensor = \"clamped\", as = \"u8\"", any),
@@ -384,9 +386,9 @@ fn numbers_and_matrices_of_a_camera_belong_to_projections() {
         ("project", "tensor = \"projmats\"", "'projmats': this stage knows no image"),
         ("rasterize", "f32 = \"fx\"", "'fx': a rasterization is given what was projected"),
         ("rasterize_backward", "tensor = \"campos\"", "'campos': a rasterization is given"),
-        ("project", "tensor = \"clamped\"", "'clamped': what was clamped is judged by the colours"),
+        ("project_on_image", "tensor = \"clamped\"", "'clamped': this stage has no colours"),
         ("project_backward", "tensor = \"radii\", as = \"u8\"", "only clamped and visible"),
-        ("project", "tensor = \"visible\", as = \"u8\"", "only clamped and visible as inputs"),
+        ("project_on_image", "tensor = \"radius\"", "it is one for both axes only with"),
         ("project_backward", "tensor = \"means\", as = \"u8\"", "'u8' for means: only"),
         ("project_backward", "tensor = \"clamped\", as = \"u16\"", "expected 'i64'"),
     ] {

@@ -3,13 +3,40 @@
 //! Two profiles are given, [`Convention::inria`] (3D Gaussian Splatting, Kerbl et al. 2023, and
 //! DISTWAR) and [`Convention::gsplat`] (gsplat, arXiv 2409.06765). Fields may be changed one by one.
 
-/// When the transmittance after a Gaussian stops a pixel; that Gaussian is then not blended.
+/// When the transmittance stops a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StopRule {
-    /// next T < minimum.
+    /// T behind a Gaussian < minimum: that Gaussian is not blended.
     Less,
-    /// next T <= minimum.
+    /// T behind a Gaussian <= minimum: that Gaussian is not blended.
     LessOrEqual,
+    /// The Gaussian behind which T < minimum is blended, and no other one behind it (Faster-GS).
+    LessAfterBlending,
+    /// The Gaussian behind which T <= minimum is blended, and no other one behind it.
+    LessOrEqualAfterBlending,
+}
+
+impl StopRule {
+    /// The transmittance that decides whether a Gaussian is blended: that behind it. Where a pixel stops
+    /// after blending it is that in front: it is the one behind the Gaussian that was blended last, and T
+    /// = 1 in front of the first one stops nothing, since the minimum is below 1.
+    #[inline(always)]
+    pub(crate) fn deciding<T>(self, in_front: T, behind: T) -> T {
+        match self {
+            Self::Less | Self::LessOrEqual => behind,
+            Self::LessAfterBlending | Self::LessOrEqualAfterBlending => in_front,
+        }
+    }
+
+    /// Whether a transmittance that equals the minimum stops a pixel.
+    #[inline(always)]
+    #[must_use]
+    pub fn stops_when_equal(self) -> bool {
+        match self {
+            Self::Less | Self::LessAfterBlending => false,
+            Self::LessOrEqual | Self::LessOrEqualAfterBlending => true,
+        }
+    }
 }
 
 /// What happens to the gradient of a clamp where it clamps.
@@ -143,7 +170,7 @@ pub struct Convention {
     pub alpha_max: f64,
     /// A pair with alpha < `alpha_min` is skipped.
     pub alpha_min: f64,
-    /// A pixel stops where the next transmittance falls below this.
+    /// A pixel stops where its transmittance falls below this.
     pub transmittance_min: f64,
     /// Comparison used with `transmittance_min`.
     pub stop_rule: StopRule,

@@ -90,7 +90,7 @@ pub enum Decision {
     AlphaMax(ClampGradient),
     /// `rasterize`: alpha with the least that counts.
     AlphaMin,
-    /// `rasterize`: the transmittance behind a Gaussian with the least before the pixel stops.
+    /// `rasterize`: the transmittance with the least before the pixel stops.
     Transmittance(StopRule),
 }
 
@@ -116,7 +116,8 @@ impl Decision {
         all.extend([
             Self::Power,
             Self::AlphaMax(ClampGradient::PassThrough),
-            // Gradients with the clamped alpha are those of other people's kernels alone.
+            // Gradients with the clamped alpha and stops after blending are those of other people's
+            // kernels alone.
             Self::AlphaMax(ClampGradient::Zero),
             Self::AlphaMin,
             Self::Transmittance(StopRule::Less),
@@ -189,6 +190,12 @@ impl fmt::Display for Decision {
             }
             Self::Transmittance(StopRule::LessOrEqual) => {
                 write!(f, "transmittance, minimum, stops at it")
+            }
+            Self::Transmittance(StopRule::LessAfterBlending) => {
+                write!(f, "transmittance, minimum, stops below it after blending")
+            }
+            Self::Transmittance(StopRule::LessOrEqualAfterBlending) => {
+                write!(f, "transmittance, minimum, stops at it after blending")
             }
         }
     }
@@ -385,12 +392,10 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let next = t * (1.0 - alpha);
-            self.transmittance.add(next, least);
-            let stops = match convention.stop_rule {
-                StopRule::Less => next < least,
-                StopRule::LessOrEqual => next <= least,
-            };
-            if stops {
+            let (rule, equal) = (convention.stop_rule, convention.stop_rule.stops_when_equal());
+            let deciding = rule.deciding(t, next);
+            self.transmittance.add(deciding, least);
+            if deciding < least || equal && deciding == least {
                 return t;
             }
             t = next;

@@ -173,9 +173,11 @@ pub(crate) fn project_one<S: Scalar>(
     let value_seen =
         culled != Tristate::Undecided || culled_by_depth(z.value(), convention) == Tristate::Never;
     let w = z + S::from_f64(convention.w_eps);
-    // Through normalized device coordinates the center is added before the width is multiplied.
+    // Through normalized device coordinates the center is added before the width is multiplied, and the sample
+    // point is taken off last: what is rounded is then that much larger than the center that remains.
+    let shift = S::from_f64(0.5 - convention.pixel_center);
     let pixel = |f: S, x: S, center: S| {
-        rounded!(f * (x / w) + center, spellings.at(6, 3), [f * (x / w), center])
+        rounded!(f * (x / w) + center, spellings.at(6, 3), [f * (x / w), center, shift])
     };
     Some(Projection {
         camera_mean,

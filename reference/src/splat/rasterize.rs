@@ -3,8 +3,9 @@
 //! Per pixel, with transmittance T = 1 and colour C = 0 at the start, for each listed Gaussian in
 //! order: sigma from the conic; skipped if -sigma > 0; alpha = `min(alpha_max`, opacity exp(-sigma));
 //! skipped if alpha < `alpha_min`; next T = T (1 - alpha); if that is below the convention's minimum
-//! the pixel stops and the Gaussian is not blended; else C += color alpha T. The image is
-//! C + T background, its opacity 1 - T. (Kerbl et al. 2023, equation (3) and appendix C.)
+//! the pixel stops and the Gaussian is not blended (by some conventions it is blended first, see
+//! [`StopRule`]); else C += color alpha T. The image is C + T background, its opacity 1 - T. (Kerbl et
+//! al. 2023, equation (3) and appendix C.)
 //!
 //! The loop over Gaussians is the outer one and the loop over the tile's pixels the inner one:
 //! a Gaussian's numbers are then read once a tile, and blocks of pixels beyond its reach are left
@@ -150,12 +151,13 @@ impl<L: Lanes> Constants<L> {
         }
     }
 
-    /// Where the transmittance `next` stops a pixel.
+    /// Where a pixel stops in front of a Gaussian with these transmittances in front of it and behind.
     #[inline(always)]
-    pub(crate) fn stops(&self, next: L) -> L::Mask {
-        match self.stop_rule {
-            StopRule::Less => next.lt(self.transmittance_min),
-            StopRule::LessOrEqual => next.not(self.transmittance_min.lt(next)),
+    pub(crate) fn stops(&self, in_front: L, behind: L) -> L::Mask {
+        let t = self.stop_rule.deciding(in_front, behind);
+        match self.stop_rule.stops_when_equal() {
+            false => t.lt(self.transmittance_min),
+            true => t.not(self.transmittance_min.lt(t)),
         }
     }
 }
@@ -377,7 +379,7 @@ fn blend<L: Lanes>(
     }
     let t = mark.load(&block.transmittance[lane..]);
     let next = t * (constants.one - alpha);
-    let stops = mark.and(live, constants.stops(next));
+    let stops = mark.and(live, constants.stops(t, next));
     let takes = mark.and(live, mark.not(stops));
     let weight = alpha * t;
     for (slot, &color) in colors.iter_mut().zip(layer.color) {

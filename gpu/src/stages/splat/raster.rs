@@ -4,13 +4,18 @@
 use super::shared::tile_of;
 use crate::tensor::{Data, ShapeError, TensorError, Tensors};
 
-/// When the transmittance after a Gaussian stops a pixel (that Gaussian is then not blended).
+/// When the transmittance behind a Gaussian stops a pixel, and whether that Gaussian is blended. No kernel
+/// of this repository blends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopRule {
     /// next T < minimum (3DGS, DISTWAR).
     Less,
     /// next T <= minimum (gsplat).
     LessOrEqual,
+    /// next T < minimum, after blending (Faster-GS).
+    LessAfterBlending,
+    /// next T <= minimum, after blending.
+    LessOrEqualAfterBlending,
 }
 
 /// The gradient of `min(alpha_max, .)` where it clamps.
@@ -126,7 +131,13 @@ impl RasterInputs {
         all.scalar("alpha_min", alpha_min);
         all.scalar("transmittance_min", transmittance_min);
         all.scalar("pixel_center", pixel_center);
-        all.scalar("stop_when_equal", stop_rule == StopRule::LessOrEqual);
+        let stop_rule: u32 = match stop_rule {
+            StopRule::Less => 0,
+            StopRule::LessOrEqual => 1,
+            StopRule::LessAfterBlending => 2,
+            StopRule::LessOrEqualAfterBlending => 3,
+        };
+        all.scalar("stop_when_equal", stop_rule);
         let clamp_gradient: u32 = match clamp_gradient {
             ClampGradient::PassThrough => 0,
             ClampGradient::Zero => 1,
@@ -164,7 +175,9 @@ impl RasterInputs {
                 transmittance_min: number(all, "transmittance_min")?,
                 stop_rule: match count(all, "stop_when_equal")? {
                     0 => StopRule::Less,
-                    1.. => StopRule::LessOrEqual,
+                    1 => StopRule::LessOrEqual,
+                    2 => StopRule::LessAfterBlending,
+                    3.. => StopRule::LessOrEqualAfterBlending,
                 },
                 clamp_gradient: match count(all, "clamp_stops_gradient")? {
                     0 => ClampGradient::PassThrough,

@@ -58,7 +58,8 @@ macro_rules! raster_inputs {
             Port::constant("transmittance_min", Dtype::F32),
             // Added to a pixel's integer coordinates: its sample point.
             Port::constant("pixel_center", Dtype::F32),
-            // 1: next T <= transmittance_min stops a pixel; 0: next T < transmittance_min.
+            // 1: next T <= transmittance_min stops a pixel; 0: next T < transmittance_min; 3 and 2, of other
+            // people's kernels alone: the same, after the Gaussian is blended.
             Port::constant("stop_when_equal", Dtype::U32),
             // 1: no gradient passes the clamp at alpha_max; 0: it passes as if there were none; 2, of other
             // people's kernels alone: it goes on with the clamped alpha.

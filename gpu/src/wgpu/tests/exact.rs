@@ -74,6 +74,9 @@ pub(super) fn rasterize(inputs: &RasterInputs) -> RasterOutputs {
             let stops = match inputs.constants.stop_rule {
                 StopRule::Less => next < minimum,
                 StopRule::LessOrEqual => next <= minimum,
+                StopRule::LessAfterBlending | StopRule::LessOrEqualAfterBlending => {
+                    unreachable!("no kernel of this repository has it")
+                }
             };
             if stops {
                 break;

@@ -138,8 +138,8 @@ impl Check<'_> {
                 of(),
                 "only inputs of whole numbers, and the numbers of packed rows, have 64 bits",
             ),
-            "u8" if array.tensors().all(truth) && !array.is_written() => Ok(Whole::Byte),
-            "u8" => refused(of(), "only clamped and visible as inputs are truths of a byte"),
+            "u8" if array.tensors().all(truth) => Ok(Whole::Byte),
+            "u8" => refused(of(), "only clamped and visible are truths of a byte"),
             _ => refused(
                 quoted(bits),
                 "expected 'i64', for whole numbers of 64 bits, or 'u8', for truths; other types are WGSL's",

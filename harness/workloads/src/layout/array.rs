@@ -428,7 +428,9 @@ impl Array {
             let word = match tensor {
                 Tensor::Radii | Tensor::Radius => {
                     outputs[place].1[to / own] &= u32::from(word.cast_signed() > 0);
-                    keep(outputs, tensor, to, word);
+                    let each =
+                        if tensor == Tensor::Radii { to..to + 1 } else { 2 * to..2 * to + 2 };
+                    each.for_each(|to| keep(outputs, Tensor::Radii, to, word));
                     return;
                 }
                 // They say which rows there are.

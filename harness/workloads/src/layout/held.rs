@@ -50,7 +50,12 @@ fn are_one([a, b]: [Tensor; 2], kind: KernelKind, either: bool) -> bool {
 /// Those of the tensors that are compared themselves, beside the stage's outputs, each once.
 pub fn beside(tensors: impl Iterator<Item = Tensor>, kind: KernelKind) -> Vec<Tensor> {
     let mut all = Vec::new();
-    for tensor in tensors.filter(|tensor| tensor.is_compared_beside(kind)) {
+    // One radius is that of both axes.
+    let both = |tensor| match tensor {
+        Tensor::Radius if kind == KernelKind::ProjectOnImage => Tensor::Radii,
+        other => other,
+    };
+    for tensor in tensors.map(both).filter(|tensor| tensor.is_compared_beside(kind)) {
         if !all.contains(&tensor) {
             all.push(tensor);
         }

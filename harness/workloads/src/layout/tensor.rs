@@ -227,9 +227,11 @@ pub enum Tensor {
     /// `[C,N,2]` output: both above 0 where the Gaussian is projected; an input of the backward pass of a
     /// projection onto an image.
     Radii,
-    /// `[C,N]` output: above 0 where the Gaussian is projected.
+    /// `[C,N]` output: above 0 where the Gaussian is projected; of a projection onto an image the radius of a square
+    /// extent, which is both of [`Self::Radii`], and an input of its backward pass.
     Radius,
-    /// `[C,N,3]` 1 where the maximum with 0 cut off a colour by harmonics, for the backward pass.
+    /// `[C,N,3]` 1 where the maximum with 0 cut off a colour by harmonics: an output, and an input of the backward
+    /// pass.
     Clamped,
     /// `[C,N,2]` gradient to begin with.
     VProjectedMeans2d,

@@ -11,6 +11,7 @@ use splatcheck_gpu::{Stage, Tensors};
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::InputError;
 use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes};
+use splatcheck_reference::splat::Culling;
 use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +41,8 @@ impl OfPreset {
             true => Compensations::Antialiased,
             false => Compensations::Never,
         };
-        Some(Kernel { extra_roundings: interface.extra_roundings, returns, compensations })
+        let (extra_roundings, culling) = (interface.extra_roundings, Culling::Pixels);
+        Some(Kernel { extra_roundings, returns, compensations, culling })
     }
 }
 

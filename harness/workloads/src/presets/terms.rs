@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use splatcheck_reference::arithmetic::{ExtraRoundings, NoRoundings};
 use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::convention::{ClampGradient, Profile, StopRule};
+use splatcheck_reference::splat::convention::{ClampGradient, Convention, Profile, StopRule};
 use toml::Spanned;
 
 use crate::layout::written::{At, line};
+use crate::splat::files::convention_with;
 use crate::splat::kernel_rules::KernelRules;
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
@@ -34,6 +35,7 @@ pub struct Constants {
     transmittance_min: Option<f64>,
     pixel_center: Option<f64>,
     stop_rule: Option<String>,
+    extent: Option<String>,
     clamp_gradient: Option<String>,
 }
 
@@ -184,8 +186,10 @@ impl Constants {
             None => None,
             Some("less") => Some(StopRule::Less),
             Some("less-or-equal") => Some(StopRule::LessOrEqual),
+            Some("less-after-blending") => Some(StopRule::LessAfterBlending),
+            Some("less-or-equal-after-blending") => Some(StopRule::LessOrEqualAfterBlending),
             Some(other) => {
-                let advice = "expected 'less' or 'less-or-equal'";
+                let advice = "expected 'less' or 'less-or-equal', or either with '-after-blending'";
                 return Err(at.key("stop_rule").problem(&quoted(other), advice));
             }
         };
@@ -199,6 +203,12 @@ impl Constants {
                 return Err(at.key("clamp_gradient").problem(&quoted(other), advice));
             }
         };
+        let extent = self.extent.as_ref().map(|text| {
+            let with = [("extent".to_owned(), text.clone())];
+            let listed = convention_with(&Convention::inria(), &with);
+            listed.map_err(|problem| at.key("extent").problem(&quoted(text), &problem.advice))
+        });
+        let extent = extent.transpose()?.map(|convention| convention.extent);
         let rules = KernelRules {
             alpha_max: within("alpha_max", self.alpha_max)?.or(rules.alpha_max),
             alpha_min: within("alpha_min", self.alpha_min)?.or(rules.alpha_min),
@@ -206,6 +216,7 @@ impl Constants {
                 .or(rules.transmittance_min),
             pixel_center: within("pixel_center", self.pixel_center)?.or(rules.pixel_center),
             stop_rule: stop_rule.or(rules.stop_rule),
+            extent: extent.or(rules.extent),
             clamp_gradient: clamp_gradient.or(rules.clamp_gradient),
             ..rules
         };

@@ -6,14 +6,16 @@
 
 use splatcheck_gpu::hazard::Hazard;
 use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use splatcheck_gpu::stages::splat::PROJECT;
 use splatcheck_gpu::{Stage, Tensors};
 
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::{InputError, Problem};
-use splatcheck_judge::judge::{Expectation, Output, OutputBound};
+use splatcheck_judge::judge::{Allowed, Expectation, Output, OutputBound};
 use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 
 use super::level::Level;
@@ -30,6 +32,7 @@ const LOGITS: &str = "gradients_of_logits";
 const ON_IMAGE: &str = "on_image";
 const ALL_VIEWS: &str = "all_views";
 const MAGNITUDES: &str = "magnitudes";
+const CLAMPED: &str = "clamped";
 
 /// The case without these outputs of its stages; the case itself where there are none.
 #[must_use]
@@ -50,6 +53,12 @@ pub fn by_logits(case: AnyCase) -> AnyCase {
 #[must_use]
 pub fn with_magnitudes(case: AnyCase) -> AnyCase {
     Arc::new(Compared { case, how: How::Magnitudes })
+}
+
+/// The case whose projection also returns which colours by harmonics the maximum with 0 cut off.
+#[must_use]
+pub fn with_clamped(case: AnyCase) -> AnyCase {
+    Arc::new(Compared { case, how: How::Clamped })
 }
 
 /// The case whose projections are given the size of the image and leave out what lies beside it.
@@ -81,6 +90,7 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
     let note = |name: &str| format!("{NOTE_PREFIX}{name}");
     let case = if notes.contains_key(&note(LOGITS)) { by_logits(case) } else { case };
     let case = if notes.contains_key(&note(MAGNITUDES)) { with_magnitudes(case) } else { case };
+    let case = if notes.contains_key(&note(CLAMPED)) { with_clamped(case) } else { case };
     let known = |name: &str| {
         let mut ports = Stage::all().flat_map(|stage| stage.spec().outputs);
         let found = ports.find(|port| port.name == name).map(|port| port.name);
@@ -101,9 +111,10 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
             });
             let wrong = || Problem::new(&key, text, "expected roundings, a blank and the outputs");
             let (extra_roundings, names) = kernel.ok_or_else(wrong)?;
-            let mut returns = named(&key, names)?;
+            let (culling, names) = on_image::noted_culling(names);
+            let mut returns = named(&key, &names)?;
             let compensations = Compensations::noted(&mut returns);
-            on_image(case, Kernel { extra_roundings, returns, compensations })
+            on_image(case, Kernel { extra_roundings, returns, compensations, culling })
         }
     };
     let case = match Halves::noted(notes)? {
@@ -149,6 +160,42 @@ pub(crate) fn expected_with_magnitudes(_: &Tensors, mut expectation: Expectation
     expectation
 }
 
+/// What is expected of a projection that returns `clamped` too, which follows from the bounds of the colours: a
+/// colour that is above 0 whatever the roundings was not cut off, one that is 0 whatever they are was, and any other
+/// may have been. What is culled has zeros. Direct colours are not cut off, so that kernels that take both forms
+/// write nothing there.
+pub(crate) fn expected_with_clamped(inputs: &Tensors, mut expectation: Expectation) -> Expectation {
+    let harmonics = inputs.get("colors").is_ok_and(|colors| colors.shape().len() == 3);
+    for rows in &mut expectation.rows {
+        let of = |name: &str| rows.outputs.iter().find(|output| output.name == name);
+        let (Some(colors), Some(visible)) = (of("colors"), of("visible")) else { continue };
+        let (OutputBound::Interval(bounds), OutputBound::OneOf(seen)) =
+            (&colors.bound, &visible.bound)
+        else {
+            continue;
+        };
+        let width = bounds.len().checked_div(rows.count).unwrap_or(0).max(1);
+        let mut all =
+            Allowed { oracle: Vec::new(), others: BTreeMap::new(), anything: BTreeSet::new() };
+        for (place, &(color, radius)) in bounds.iter().enumerate() {
+            let row = place / width;
+            let culled = seen.oracle[row] == 0 && !seen.others.contains_key(&row);
+            all.oracle.push(i64::from(!culled && color == 0.0));
+            if !culled && color <= radius && radius > 0.0 {
+                all.others.insert(place, vec![0, 1]);
+            }
+        }
+        if !harmonics {
+            all.anything = (0..bounds.len()).collect();
+            rows.open = vec![true; rows.count];
+        }
+        let shape = colors.shape.clone();
+        let name = Tensor::Clamped.name();
+        rows.outputs.push(Output { name, shape, bound: OutputBound::OneOf(all) });
+    }
+    expectation
+}
+
 /// In which way the outputs are compared.
 #[derive(Clone, Debug)]
 enum How {
@@ -158,6 +205,8 @@ enum How {
     ByLogits,
     /// Sums of magnitudes are among them.
     Magnitudes,
+    /// Which colours were cut off is among them.
+    Clamped,
     /// Those of projections by a kernel that is given the size of the image.
     OnImage(Kernel),
     /// Those of rasterizations of all views in one launch.
@@ -191,11 +240,12 @@ impl Compared {
             How::Magnitudes if Level::of(job.stage) == Some(Level::Raster) => {
                 job.expecting(expected_with_magnitudes)
             }
+            How::Clamped if job.stage == PROJECT => job.expecting(expected_with_clamped),
             How::Halves(halves) => {
                 let halves = halves.clone();
                 job.expecting(move |_, all| halves.expected(all))
             }
-            How::ByLogits | How::Magnitudes | How::OnImage(_) | How::AllViews => job,
+            How::ByLogits | How::Magnitudes | How::Clamped | How::OnImage(_) | How::AllViews => job,
         }
     }
 }
@@ -223,7 +273,7 @@ impl Case for Compared {
                 on_image::jobs(&self.case, view, wanted, |_| Some(kernel.clone()))
             }
             How::AllViews => views::jobs(&self.case, view, wanted),
-            How::Without(_) | How::ByLogits | How::Magnitudes => {
+            How::Without(_) | How::ByLogits | How::Magnitudes | How::Clamped => {
                 let jobs = self.case.jobs_of(view, wanted)?.into_iter();
                 Ok(jobs.map(|job| self.job(job)).collect())
             }
@@ -246,9 +296,12 @@ impl Case for Compared {
         let words = self.case.describe(stage, view);
         match &self.how {
             How::Halves(halves) => format!("{words}, {}", halves.words()),
-            How::Without(_) | How::ByLogits | How::Magnitudes | How::OnImage(_) | How::AllViews => {
-                words
-            }
+            How::Without(_)
+            | How::ByLogits
+            | How::Magnitudes
+            | How::Clamped
+            | How::OnImage(_)
+            | How::AllViews => words,
         }
     }
 
@@ -279,6 +332,7 @@ impl Case for Compared {
             How::Without(left_out) => (LEFT_OUT, left_out.join(",")),
             How::ByLogits => (LOGITS, "true".to_owned()),
             How::Magnitudes => (MAGNITUDES, "true".to_owned()),
+            How::Clamped => (CLAMPED, "true".to_owned()),
             How::AllViews => (ALL_VIEWS, "true".to_owned()),
             How::OnImage(kernel) => (ON_IMAGE, kernel.note()),
         };
@@ -295,7 +349,7 @@ impl Case for Compared {
 mod tests {
     use super::*;
     use crate::splat::files::corpus::read_any_case;
-    use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
+    use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
     use splatcheck_judge::io::source_tree::folder;
     use splatcheck_judge::judge::Arithmetic;
 

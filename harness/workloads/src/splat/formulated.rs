@@ -18,7 +18,7 @@ use splatcheck_gpu::stages::splat::{
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::InputError;
 use splatcheck_judge::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
-use splatcheck_reference::splat::convention::{ClampGradient, Convention};
+use splatcheck_reference::splat::convention::{ClampGradient, Convention, StopRule};
 use splatcheck_reference::splat::formulation::{
     Divide, FinalT, Floor, Formulation, FormulationError, TermFormat, WalkOrder,
 };
@@ -97,13 +97,21 @@ pub fn candidates(fits: &dyn Fn(Formulation) -> bool) -> [Vec<Formulation>; 3] {
 
 /// What of a convention no kernel of this repository has, and what to do; `None` where they have all of it.
 pub(super) fn kernels_lack(convention: &Convention) -> Option<&'static str> {
-    match (convention.alpha_clamp_gradient, convention.tile_size) {
-        (ClampGradient::Clamped, _) => Some(
+    match (convention.stop_rule, convention.alpha_clamp_gradient, convention.tile_size) {
+        (StopRule::LessAfterBlending | StopRule::LessOrEqualAfterBlending, _, _) => Some(
+            "stop_rule ends with '-after-blending', which no kernel of this repository has: name one that has \
+             it (--command, or a manifest), or another stop_rule",
+        ),
+        (_, ClampGradient::Clamped, _) => Some(
             "clamp_gradient is 'clamped', which no kernel of this repository has: name one that has it \
              (--command, or a manifest), or another clamp_gradient",
         ),
-        (ClampGradient::PassThrough | ClampGradient::Zero, [TILE_SIZE, TILE_SIZE]) => None,
-        (ClampGradient::PassThrough | ClampGradient::Zero, _) => Some(
+        (
+            StopRule::Less | StopRule::LessOrEqual,
+            ClampGradient::PassThrough | ClampGradient::Zero,
+            [TILE_SIZE, TILE_SIZE],
+        ) => None,
+        (_, ClampGradient::PassThrough | ClampGradient::Zero, _) => Some(
             "tile_size is another than 16, which the kernels of this repository have: name one of your own \
              (--command, or a manifest), or leave tile_size out",
         ),

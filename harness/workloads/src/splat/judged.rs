@@ -10,14 +10,14 @@ use super::minimize::reduce;
 use super::space;
 use super::stage::{FORMULATED, JudgedAs, ProjectStage, RasterStage, STANDARD};
 use splatcheck_gpu::hazard::Hazard;
-use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD, RASTERIZE, TILE_SIZE};
+use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD, RASTERIZE};
 use splatcheck_gpu::{RasterOutputs, Stage, Tensors};
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::InputError;
 use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{AnyCase, CaseError, CaseId, Job, Notes};
 use splatcheck_reference::arithmetic::EvaluationOrders;
-use splatcheck_reference::splat::convention::Convention;
+use splatcheck_reference::splat::convention::{ClampGradient, Convention};
 use splatcheck_reference::splat::scene::Scene;
 use std::any::Any;
 use std::fmt::Display;
@@ -80,9 +80,11 @@ impl splatcheck_judge::workload::Case for Case {
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
         let mut backward = [STANDARD].into_iter().chain(FORMULATED).map(|(stage, _)| stage);
-        let tiles = self.convention.tile_size != [TILE_SIZE; 2] && wanted(RASTERIZE);
+        // The image does not depend on the clamp's gradient.
+        let of_image = Convention { alpha_clamp_gradient: ClampGradient::Zero, ..self.convention };
+        let image = kernels_lack(&of_image).is_some() && wanted(RASTERIZE);
         if let Some(why) = kernels_lack(&self.convention)
-            && (tiles || backward.any(wanted))
+            && (image || backward.any(wanted))
         {
             return Err(failed(self, &why));
         }

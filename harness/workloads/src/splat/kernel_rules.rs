@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use splatcheck_reference::splat::Colors;
-use splatcheck_reference::splat::convention::{ClampGradient, Convention, Profile, StopRule};
+use splatcheck_reference::splat::convention::{
+    ClampGradient, Convention, Extent, Profile, StopRule,
+};
 
 use super::case::Case;
 use super::files::overrides;
@@ -31,6 +33,8 @@ pub struct KernelRules {
     pub clamp_gradient: Option<ClampGradient>,
     /// A pixel's sample point from its integer coordinates.
     pub pixel_center: Option<f64>,
+    /// Where a Gaussian is listed.
+    pub extent: Option<Extent>,
     /// Width and height of a tile, pixels.
     pub tile_size: Option<[u32; 2]>,
     /// Whether there is no gradient of the opacity to start from: the loss is of the colours alone.
@@ -120,6 +124,7 @@ impl KernelRules {
             stop_rule: self.stop_rule.unwrap_or(rules.stop_rule),
             alpha_clamp_gradient: self.clamp_gradient.unwrap_or(rules.alpha_clamp_gradient),
             pixel_center: self.pixel_center.unwrap_or(rules.pixel_center),
+            extent: self.extent.unwrap_or(rules.extent),
             tile_size: self.tile_size.unwrap_or(rules.tile_size),
             ..rules
         };
@@ -194,5 +199,9 @@ mod tests {
         assert_eq!((eps2d, pixel_center), (before.convention.eps2d, 0.5), "the projection's stay");
         assert!(after.scene.v_render_alphas.iter().all(|&v| v == 0.0), "no gradient of alpha");
         assert_eq!(after.scene.v_render_colors, before.scene.v_render_colors, "those of colour");
+        let extent = Extent::PerAxis { max_sigmas: 3.33 };
+        let rules = KernelRules { profile: Some(Profile::Inria), extent: Some(extent), ..none };
+        let listed = inside(&rules.applied_to(&case, Reach::All)).convention;
+        assert_eq!(listed, Convention { extent, ..Convention::inria() }, "tile lists of its own");
     }
 }

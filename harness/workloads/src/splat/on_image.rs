@@ -20,7 +20,7 @@ use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::{Arithmetic, Expectation, Output, OutputBound, Rows};
 use splatcheck_judge::workload::{AnyCase, CaseError, FailedRun, Job, Oracle};
 use splatcheck_reference::arithmetic::ExtraRoundings;
-use splatcheck_reference::splat::Convention;
+use splatcheck_reference::splat::{Convention, Culling};
 use std::fmt::Display;
 
 /// A kernel of a projection.
@@ -32,7 +32,12 @@ pub struct Kernel {
     pub returns: Vec<&'static str>,
     /// On which cases it has the array of the compensations.
     pub compensations: Compensations,
+    /// What of the image a Gaussian must have a part of to be kept.
+    pub culling: Culling,
 }
+
+/// What a note says of a kernel that leaves out what no tile lists, among the names of its outputs.
+const BY_TILES: &str = "by-tiles";
 
 /// On which cases a kernel returns compensations, or is given their gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +55,18 @@ impl Kernel {
     pub(super) fn note(&self) -> String {
         let compensations =
             (self.compensations != Compensations::Never).then_some(Tensor::Compensations.name());
-        let names: Vec<_> = self.returns.iter().copied().chain(compensations).collect();
+        let by_tiles = (self.culling == Culling::Tiles).then_some(BY_TILES);
+        let names = self.returns.iter().copied().chain(compensations).chain(by_tiles);
+        let names: Vec<_> = names.collect();
         format!("{} {}", self.extra_roundings.count(), names.join(","))
     }
+}
+
+/// What a note's names say of the culling, and the other names.
+pub(super) fn noted_culling(names: &str) -> (Culling, String) {
+    let (by_tiles, others): (Vec<_>, Vec<_>) = names.split(',').partition(|name| *name == BY_TILES);
+    let culling = if by_tiles.is_empty() { Culling::Pixels } else { Culling::Tiles };
+    (culling, others.join(","))
 }
 
 impl Compensations {
@@ -101,7 +115,7 @@ fn job(case: &Case, backward: bool, kernel: Kernel) -> Result<Job, CaseError> {
     let convention = Convention { antialiased, ..case.convention };
     let case = Case { convention, ..case.clone() };
     let stage = ProjectStage::new(&case).map_err(|error| failed(&error))?;
-    let image = ImageStage::new(&case, &stage, kernel.extra_roundings);
+    let image = ImageStage::new(&case, &stage, kernel.extra_roundings, kernel.culling);
     let (inputs, lanes) = (&stage.inputs, stage.inputs.project.projections());
     let (of, inputs) = match backward {
         false => (PROJECT, inputs.project.tensors()),

@@ -335,7 +335,7 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
         let t = in_front(formulation, alpha, t_before);
         let t_after = beyond(formulation, alpha, t);
         let active = if *decides_stops {
-            stop(pair.active, t_after, constants, &mut block.last[lane..])
+            stop(pair.active, [t, t_after], constants, &mut block.last[lane..])
         } else {
             pair.active
         };
@@ -395,19 +395,20 @@ struct How<L> {
     decides_stops: bool,
 }
 
-/// Ends the walk of the `active` pixels that the transmittance `next` stops; gives the others.
+/// Ends the walk of the `active` pixels that stop in front of a Gaussian with these transmittances in front of
+/// it and behind; gives the others.
 #[inline(always)]
 fn stop<L: Lanes>(
     active: L::Mask,
-    next: L,
+    [in_front, behind]: [L; 2],
     constants: &Constants<L>,
     last: &mut [L::Elem],
 ) -> L::Mask {
-    let stops = next.and(active, constants.stops(next));
-    if next.any(stops) {
-        constants.zero.or_else(stops, next.load(last)).store(last);
+    let stops = behind.and(active, constants.stops(in_front, behind));
+    if behind.any(stops) {
+        constants.zero.or_else(stops, behind.load(last)).store(last);
     }
-    next.and(active, next.not(stops))
+    behind.and(active, behind.not(stops))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::pair::power;
 use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Tristate};
-use crate::splat::convention::{Convention, StopRule};
+use crate::splat::convention::Convention;
 use crate::splat::pair::one_term;
 use crate::splat::reach::Footprint;
 use crate::splat::view::RasterView;
@@ -10,22 +10,23 @@ use crate::splat::view::RasterView;
 /// Paths that a pixel's walk may split into before they are merged.
 pub const MAX_PATHS: usize = 8;
 
-/// Whether a pixel stops in front of the Gaussian behind which its transmittance would be `next`.
-pub(super) fn stops<M: Model>(next: Bounded<M>, convention: &Convention) -> Tristate {
-    let least = Bounded::from_f64(convention.transmittance_min);
-    match convention.stop_rule {
-        StopRule::Less => next.less(least),
-        StopRule::LessOrEqual => !least.less(next),
-    }
+/// Whether a pixel stops in front of a Gaussian with the transmittances `t` in front of it and behind.
+///
+/// Where it stops after blending, the T behind one Gaussian is that in front of the next, and is compared
+/// there. If roundings leave that comparison open, one path stops and the other blends one more Gaussian.
+pub(super) fn stops<M: Model>(t: [Bounded<M>; 2], convention: &Convention) -> Tristate {
+    let ([in_front, behind], rule) = (t, convention.stop_rule);
+    let (t, least) =
+        (rule.deciding(in_front, behind), Bounded::from_f64(convention.transmittance_min));
+    if rule.stops_when_equal() { !least.less(t) } else { t.less(least) }
 }
 
 /// The same as the f64 oracle decides it.
-pub(super) fn value_stops<M: Model>(next: Bounded<M>, convention: &Convention) -> bool {
-    let least = Bounded::from_f64(convention.transmittance_min);
-    match convention.stop_rule {
-        StopRule::Less => next.value_less(least),
-        StopRule::LessOrEqual => !least.value_less(next),
-    }
+pub(super) fn value_stops<M: Model>(t: [Bounded<M>; 2], convention: &Convention) -> bool {
+    let ([in_front, behind], rule) = (t, convention.stop_rule);
+    let (t, least) =
+        (rule.deciding(in_front, behind), Bounded::from_f64(convention.transmittance_min));
+    if rule.stops_when_equal() { !least.value_less(t) } else { t.value_less(least) }
 }
 
 /// alpha of one pair, and whether the pair counts.

@@ -210,7 +210,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         let t_after = beyond(formulation, alpha.alpha, t);
         let (mut takes, mut open) = (takes, lanes.and(takes, lanes.not(takes)));
         if decides_stops {
-            let stop = constants.stops(t_after);
+            let stop = constants.stops(t, t_after);
             let stops = lanes.and(takes, stop.always);
             lanes.or_else(stops, lanes.load(&block.last[lane..])).store(&mut block.last[lane..]);
             open = lanes.and(takes, lanes.and(lanes.not(stop.always), lanes.not(stop.never)));

@@ -228,13 +228,13 @@ impl<'a, M: Model> BackwardPaths<'a, M> {
                 self.paths.push(path);
                 continue;
             }
-            let next = beyond(self.formulation, pair.alpha, path.t);
+            let around = [path.t, beyond(self.formulation, pair.alpha, path.t)];
             let stop =
-                if self.decides_stops { stops(next, view.convention) } else { Tristate::Never };
+                if self.decides_stops { stops(around, view.convention) } else { Tristate::Never };
             self.undecided += u64::from(stop == Tristate::Undecided);
             let oracle = if !pair.value_visible {
                 Outcome::Skips
-            } else if self.decides_stops && value_stops(next, view.convention) {
+            } else if self.decides_stops && value_stops(around, view.convention) {
                 Outcome::Stops
             } else {
                 Outcome::Takes

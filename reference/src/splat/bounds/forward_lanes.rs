@@ -234,7 +234,7 @@ impl<'a, M: Model> Walk<'a, M> {
         let t = block.t.load(lanes, lane);
         let next =
             rounded!(t * (constants.one - alpha.alpha), constants.extra, [t, alpha.alpha * t]);
-        let stops = constants.stops(next);
+        let stops = constants.stops(t, next);
         let visible = lanes.and(running, alpha.visible);
         let takes = lanes.and(visible, stops.never);
         let stop = lanes.and(visible, stops.always);

@@ -114,14 +114,14 @@ impl<M: Model> Pixel<M> {
         let t = self.paths[i].t;
         let next = rounded!(t * (Bounded::from_f64(1.0) - alpha), self.extra, [t, alpha * t]);
         let taken = [one_term(alpha * t, self.extra), next];
-        match stops(next, convention) {
+        match stops([t, next], convention) {
             Tristate::Always => self.paths[i].stopped = true,
             Tristate::Never => self.paths[i].blend(taken, color, position),
             Tristate::Undecided => {
                 self.undecided += 1;
                 self.undecided_stops += 1;
                 let mut copy = self.paths[i].clone();
-                if i == 0 && value_stops(next, convention) {
+                if i == 0 && value_stops([t, next], convention) {
                     self.paths[0].stopped = true;
                     copy.blend(taken, color, position);
                 } else {

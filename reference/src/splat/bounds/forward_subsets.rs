@@ -14,8 +14,8 @@
 //! 1. no pair behind `last` is in S, and `last` itself is, since it is the last *contributor*. So a walk
 //!    that ends at `last` and skips it contradicts, however open its own threshold is.
 //! 2. S has every pair in front of `last` that is visible whatever the roundings, and none that is not.
-//! 3. The pass did not stop in front of any pair of S, so it cannot have if its transmittance is then
-//!    below the minimum whatever the roundings.
+//! 3. The pass did not stop in front of any pair of S, so it cannot have if the transmittance that decides
+//!    it is below the minimum whatever the roundings.
 //! 4. `T` is the product of `1 - alpha` over S in f32. Walked over `Bounded`, that product is an interval
 //!    F(S), which holds every f32 evaluation of it whatever the legal roundings (the argument of
 //!    [`super::forward`]). So S contradicts if T lies outside F(S).
@@ -103,11 +103,12 @@ impl ForwardSubsets {
                 skipping.iter_mut().for_each(|way| way.takes.push(false));
                 ways.iter_mut().for_each(|way| way.takes.push(true));
             }
-            for way in &mut ways {
-                let terms = [way.t, pair.alpha * way.t];
-                way.t = rounded!(way.t * (Bounded::from_f64(1.0) - pair.alpha), extra, terms);
-            }
-            ways.retain(|way| stops(way.t, view.convention) != Tristate::Always);
+            ways.retain_mut(|way| {
+                let in_front = way.t;
+                let terms = [in_front, pair.alpha * in_front];
+                way.t = rounded!(in_front * (Bounded::from_f64(1.0) - pair.alpha), extra, terms);
+                stops([in_front, way.t], view.convention) != Tristate::Always
+            });
             ways.append(&mut skipping);
             if ways.len() > MOST {
                 return Some(Self::ending_at(last));

@@ -88,16 +88,15 @@ impl<M: Model, L: Lanes<Elem = f64>> Constants<M, L> {
         }
     }
 
-    /// Whether the transmittance `next` stops a pixel.
+    /// Whether a pixel stops in front of a Gaussian with these transmittances in front of it and behind.
     #[inline(always)]
-    pub(super) fn stops(&self, next: Bounded<M, L>) -> Decided<L::Mask> {
-        match self.stop_rule {
-            StopRule::Less => next.decide(self.transmittance_min),
-            StopRule::LessOrEqual => {
-                let Decided { always, never } = self.transmittance_min.decide(next);
-                Decided { always: never, never: always }
-            }
+    pub(super) fn stops(&self, in_front: Bounded<M, L>, behind: Bounded<M, L>) -> Decided<L::Mask> {
+        let t = self.stop_rule.deciding(in_front, behind);
+        if !self.stop_rule.stops_when_equal() {
+            return t.decide(self.transmittance_min);
         }
+        let Decided { always, never } = self.transmittance_min.decide(t);
+        Decided { always: never, never: always }
     }
 
     /// Whether alpha's gradient is cut off at the clamp, if the convention does that.

@@ -13,7 +13,7 @@ use crate::arithmetic::{Bounded, Model, Scalar, Tristate};
 use crate::splat::backward::project::{Row, row};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::Convention;
-use crate::splat::project::on_image::{OnImage, of_projections};
+use crate::splat::project::on_image::{Border, OnImage, of_projections};
 use crate::splat::project::{
     CameraParams, Projection, Projections, direction, project_all, project_one,
 };
@@ -59,11 +59,11 @@ pub fn project_on_image<M: Model>(
     gaussians: &Gaussians<Bounded<M>>,
     lens: &CameraParams<Bounded<M>>,
     convention: &Convention,
-    size: Option<[u32; 2]>,
+    border: Option<Border>,
 ) -> (OnImage<Bounded<M>>, Undecided) {
     let all = project_all(gaussians, lens, convention);
     let mut undecided = undecided_projections(gaussians, lens, &all, convention);
-    let on_image = of_projections(gaussians, lens, &all, (convention, size));
+    let on_image = of_projections(gaussians, lens, &all, (convention, border));
     // Whether a Gaussian is kept is decided once.
     let open = on_image.kept.iter().filter(|&&kept| kept == Tristate::Undecided);
     undecided.culling = open.count() as u64;

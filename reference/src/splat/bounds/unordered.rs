@@ -89,11 +89,11 @@ pub(super) fn blend<M: Model>(
     let in_front = Bounded::between(low, t_high);
     let behind = Bounded::between(low.min(high), high);
     let mut paths = Vec::new();
-    if stops(behind, view.convention) != Tristate::Always {
+    if stops([in_front, behind], view.convention) != Tristate::Always {
         let goes_on = along(behind, true, in_front);
         paths.push(Path { last: end, other_last: Vec::new(), ..goes_on });
     }
-    if stops(in_front, view.convention) != Tristate::Never {
+    if stops([in_front; 2], view.convention) != Tristate::Never {
         let mut stopped = along(in_front, false, in_front);
         stopped.other_last.push(stopped.last);
         paths.push(Path { last: end, stopped: true, ..stopped });

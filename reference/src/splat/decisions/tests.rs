@@ -42,8 +42,8 @@ const COMPARISONS: [(&str, &str, &[&str]); 7] = [
             "let below = alpha.lt(constants.alpha_min);",  // AlphaMin
             "ClampGradient::Zero => raw.and(active, raw.not(self.alpha_max.lt(raw))),", // AlphaMax
             "(self.alpha_max / opacity).or_else(self.alpha_max.lt(raw), gauss)", // AlphaMax
-            "StopRule::Less => next.lt(self.transmittance_min),", // Transmittance(Less)
-            "StopRule::LessOrEqual => next.not(self.transmittance_min.lt(next)),", // (LessOrEqual)
+            "false => t.lt(self.transmittance_min),",      // Transmittance(Less)
+            "true => t.not(self.transmittance_min.lt(t)),", // Transmittance(LessOrEqual)
             "let running = stopped.lt(constants.one);",    // whether a pixel has stopped before
         ],
     ),
@@ -91,7 +91,9 @@ fn every_comparison_of_the_stages_is_a_decision() {
 
 #[test]
 fn the_walk_is_the_rasterization() {
-    for convention in [Convention::inria(), Convention::gsplat()] {
+    let [inria, gsplat] = [Convention::inria(), Convention::gsplat()];
+    let late = Convention { stop_rule: StopRule::LessAfterBlending, ..inria };
+    for convention in [inria, gsplat, late] {
         let convention = convention.rounded_to_f32();
         let mut scene = frustum(80, 37, 21, 3);
         scene.gaussians.opacities.iter_mut().step_by(3).for_each(|opacity| *opacity = 1.0);

@@ -90,7 +90,7 @@ fn pixel<S: Scalar + Lanes<Elem = S, Mask = bool>>(
             continue;
         }
         let next = state[0] * (one - alpha);
-        if constants.stops(next) {
+        if constants.stops(state[0], next) {
             return;
         }
         let weight = alpha * state[0];

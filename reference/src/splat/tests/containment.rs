@@ -10,7 +10,7 @@ use crate::arithmetic::{
 };
 use crate::splat::backward::rasterize::{SplatGradients, rasterize as rasterize_backward};
 use crate::splat::bounds::{self, GradientBounds, RasterBounds};
-use crate::splat::convention::{ClampGradient, Convention};
+use crate::splat::convention::{ClampGradient, Convention, StopRule};
 use crate::splat::rasterize::{Raster, rasterize};
 use crate::splat::render::project_scene;
 use crate::splat::scene::Scene;
@@ -302,7 +302,8 @@ fn containment<M: Model>() {
     pool.install(|| {
         let gsplat = Convention::gsplat();
         let clamped = Convention { alpha_clamp_gradient: ClampGradient::Clamped, ..gsplat };
-        for convention in [Convention::inria(), gsplat, clamped] {
+        let late = Convention { stop_rule: StopRule::LessAfterBlending, ..Convention::inria() };
+        for convention in [Convention::inria(), gsplat, clamped, late] {
             check_model::<M>(convention, &mut ratios);
         }
     });

@@ -9,7 +9,7 @@ use crate::splat::backward;
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::bin::project;
-use crate::splat::convention::{ClampGradient, Convention, FovClampGradient};
+use crate::splat::convention::{ClampGradient, Convention, FovClampGradient, StopRule};
 use crate::splat::project::CameraParams;
 use crate::splat::rasterize::{Raster, rasterize};
 use crate::splat::render::{Gradients, project_scene, render, render_backward};
@@ -43,7 +43,7 @@ pub(crate) const STAGES: [(&str, Check); 2] =
     [("project", check_project), ("rasterize", check_rasterize)];
 
 /// Both profiles and what else changes a gradient.
-fn conventions() -> [(&'static str, Convention); 8] {
+fn conventions() -> [(&'static str, Convention); 9] {
     let (inria, gsplat) = (Convention::inria(), Convention::gsplat());
     let derivative = Convention {
         alpha_clamp_gradient: ClampGradient::Zero,
@@ -58,8 +58,10 @@ fn conventions() -> [(&'static str, Convention); 8] {
     // Far larger than in use, so that a gradient without them is far off.
     let epsilons = Convention { inverse_eps: 0.25, w_eps: 0.125, ..inria };
     let clamped = Convention { alpha_clamp_gradient: ClampGradient::Clamped, ..gsplat };
+    let late = Convention { stop_rule: StopRule::LessOrEqualAfterBlending, ..gsplat };
     [
         ("gsplat, gradients with the clamped alpha", clamped),
+        ("gsplat, stops after blending", late),
         ("inria", inria),
         ("inria, exact derivative", derivative),
         ("inria with epsilons", epsilons),

@@ -9,7 +9,7 @@ use crate::arithmetic::{
 };
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::bounds::{self, GradientBounds, RasterBounds};
-use crate::splat::convention::{Convention, StopRule};
+use crate::splat::convention::Convention;
 use crate::splat::formulation::Formulation;
 use crate::splat::rasterize::Raster;
 use crate::splat::synthetic::Random;
@@ -253,9 +253,10 @@ fn other_pixel_forward<M: Model>(
             continue;
         }
         let (next, least) = (t - alpha * t, of(rules.transmittance_min));
-        let stops = match rules.stop_rule {
-            StopRule::Less => next.value_less(least),
-            StopRule::LessOrEqual => !least.value_less(next),
+        let deciding = rules.stop_rule.deciding(t, next);
+        let stops = match rules.stop_rule.stops_when_equal() {
+            false => deciding.value_less(least),
+            true => !least.value_less(deciding),
         };
         if stops {
             break;

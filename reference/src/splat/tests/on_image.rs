@@ -7,7 +7,7 @@ use crate::arithmetic::{
 use crate::splat::bounds;
 use crate::splat::convention::Convention;
 use crate::splat::project::CameraParams;
-use crate::splat::project::on_image::{OnImage, project_on_image};
+use crate::splat::project::on_image::{Culling, OnImage, project_on_image};
 use crate::splat::scene::Scene;
 use crate::splat::tests::scenes::{COUNT, Layout, scene};
 
@@ -25,7 +25,7 @@ struct Counts {
 }
 
 /// The scene with some Gaussians put where the image's border and their radius meet, but for roundings.
-fn at_the_edge(size: [u32; 2], convention: &Convention) -> Scene<f32> {
+fn at_the_edge(size: [u32; 2], convention: &Convention, culling: Culling) -> Scene<f32> {
     let mut all = scene(Layout::Direct(1), 3, 67);
     let (n, camera) = (COUNT, all.cameras[0]);
     let focal = [camera.fx, camera.fy];
@@ -36,9 +36,15 @@ fn at_the_edge(size: [u32; 2], convention: &Convention) -> Scene<f32> {
         let depth = all.gaussians.means[g % n][2];
         // Moving a Gaussian changes its size, so that it takes some steps.
         for _ in 0..20 {
-            let now = project_on_image(&all.gaussians, &lens, convention, Some(size));
+            let now = project_on_image(&all.gaussians, &lens, convention, Some((size, culling)));
             let radius = now.radii[g][axis][0];
-            let border = if far { f64::from(size[axis]) + radius } else { -radius };
+            let tiles = convention.tiles(size)[axis] * convention.tile_size[axis];
+            let border = match (culling, far) {
+                (Culling::Pixels, true) => f64::from(size[axis]) + radius,
+                (Culling::Tiles, true) => f64::from(tiles) + radius,
+                (Culling::Pixels, false) => -radius,
+                (Culling::Tiles, false) => 1.0 - radius,
+            };
             let slope = (border - principal[axis] + shift) / focal[axis];
             all.gaussians.means[g][axis] = slope * depth - camera.viewmat[axis][3];
         }
@@ -47,13 +53,18 @@ fn at_the_edge(size: [u32; 2], convention: &Convention) -> Scene<f32> {
     all.map(|x| x as f32)
 }
 
-fn check<M: Model>(convention: &Convention, size: [u32; 2], counts: &mut Counts) {
-    let scene = at_the_edge(size, convention);
+fn check<M: Model>(
+    (convention, culling): (&Convention, Culling),
+    size: [u32; 2],
+    counts: &mut Counts,
+) {
+    let scene = at_the_edge(size, convention, culling);
     let (known, in_f32) = (scene.map(Bounded::<M>::from_f32), scene.map(Perturbed::<M>::from_f32));
     for camera in 0..3 {
         let lens = CameraParams::new(&known.cameras[camera], size, convention);
-        let on = |size| bounds::project_on_image(&known.gaussians, &lens, convention, size);
-        let ((bounds, _), (anywhere, _)) = (on(Some(size)), on(None));
+        let on = |border| bounds::project_on_image(&known.gaussians, &lens, convention, border);
+        let border = Some((size, culling));
+        let ((bounds, _), (anywhere, _)) = (on(border), on(None));
         let is = |g: usize, truth: Tristate| bounds.kept[g] == truth;
         counts.kept += (0..COUNT).filter(|&g| is(g, Tristate::Always)).count();
         let beside = |g: &usize| is(*g, Tristate::Never) && anywhere.kept[*g] == Tristate::Always;
@@ -63,7 +74,7 @@ fn check<M: Model>(convention: &Convention, size: [u32; 2], counts: &mut Counts)
             for seed in 0..8 {
                 perturb(seed, luck);
                 let lens = CameraParams::new(&in_f32.cameras[camera], size, convention);
-                let found = project_on_image(&in_f32.gaussians, &lens, convention, Some(size));
+                let found = project_on_image(&in_f32.gaussians, &lens, convention, border);
                 counts.left_out += compare(&bounds, &found, M::TABLE.name);
             }
         }
@@ -96,12 +107,15 @@ fn containment<M: Model>() {
     // The draws belong to a thread, so all work stays on one.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     pool.install(|| {
-        for convention in [Convention::gsplat(), Convention::inria()] {
+        let [gsplat, inria] = [Convention::gsplat(), Convention::inria()];
+        for (convention, culling) in
+            [(gsplat, Culling::Pixels), (inria, Culling::Pixels), (inria, Culling::Tiles)]
+        {
             let mut counts = Counts::default();
             for size in SIZES {
-                check::<M>(&convention.rounded_to_f32(), size, &mut counts);
+                check::<M>((&convention.rounded_to_f32(), culling), size, &mut counts);
             }
-            println!("{}, {}: {counts:?}", M::TABLE.name, convention.profile.name());
+            println!("{}, {}, {culling:?}: {counts:?}", M::TABLE.name, convention.profile.name());
             let Counts { kept, beside, undecided, left_out } = counts;
             assert!(kept > 20 && beside > 10 && undecided >= 5, "every kind: {counts:?}");
             let evaluations = undecided * 32;
@@ -142,7 +156,8 @@ fn what_touches_the_border_from_outside_is_left_out() {
         let mut gaussians = one.gaussians.clone();
         gaussians.means.fill([(x - 8.0) / 16.0, (y - 8.0) / 16.0, 1.0]);
         let lens = CameraParams::new(&one.cameras[0], size, &convention);
-        let found = project_on_image(&gaussians, &lens, &convention, Some(size));
+        let border = Some((size, Culling::Pixels));
+        let found = project_on_image(&gaussians, &lens, &convention, border);
         (found.kept[0], found.radii[0].map(|[radius, _]| radius))
     };
     assert_eq!(kept(8.0, 8.0), (Tristate::Always, [7.0, 7.0]), "in the middle");

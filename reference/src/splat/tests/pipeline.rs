@@ -11,7 +11,7 @@ use crate::arithmetic::{
     Bounded, EvaluationOrders, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, perturb,
 };
 use crate::splat::bounds::{PipelineBounds, Undecided, pipeline};
-use crate::splat::convention::Convention;
+use crate::splat::convention::{Convention, StopRule};
 use crate::splat::render::{Gradients, render_backward};
 use crate::splat::scene::Scene;
 use crate::splat::synthetic::frustum;
@@ -80,13 +80,16 @@ fn contain<M: Model, S: Scalar>(
     }
 }
 
-fn conventions() -> [(&'static str, Convention); 4] {
+fn conventions() -> [(&'static str, Convention); 5] {
     let (inria, gsplat) = (Convention::inria(), Convention::gsplat());
+    let stop_rule = StopRule::LessAfterBlending;
+    let late = Convention { stop_rule, transmittance_min: 0.5, ..inria };
     [
         ("inria", inria),
         ("inria with epsilons", Convention { inverse_eps: 1e-7, w_eps: 1e-7, ..inria }),
         ("gsplat", gsplat),
         ("gsplat antialiased", Convention { antialiased: true, ..gsplat }),
+        ("inria, stops early and after blending", late),
     ]
 }
 

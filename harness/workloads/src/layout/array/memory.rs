@@ -47,6 +47,9 @@ impl Array {
             None if self.meaning.whole == Whole::Wide => {
                 bytes.as_chunks().0.iter().map(|eight| narrow(i64::from_le_bytes(*eight))).collect()
             }
+            None if self.meaning.whole == Whole::Byte => {
+                bytes.iter().map(|&byte| u32::from(byte)).collect()
+            }
             None => bytes.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)).collect(),
             Some(_) => {
                 let all = floats::numbers_of(self.meaning.stored.float, bytes);

@@ -59,7 +59,7 @@ impl Tensor {
                 &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
             ),
             Self::Projmats => among(Read, &[Full, ProjectOnImage, ProjectOnImageBackward]),
-            Self::Clamped => among(Read, &[ProjectBackward]),
+            Self::Clamped => among(Write, &[Project]).or(among(Read, &[ProjectBackward])),
             Self::VSh => among(Write, &[ProjectBackward, Full]),
             Self::VMeans | Self::VQuats | Self::VScales | Self::VViewmats => {
                 among(Write, &[ProjectBackward, Full, ProjectOnImageBackward])
@@ -73,9 +73,9 @@ impl Tensor {
             | Self::LimitsLow
             | Self::LimitsHigh => among(Read, &projections),
             Self::ProjectedOpacities | Self::ProjectedColors => among(Write, &[Project]),
-            Self::Visible | Self::Radius => {
-                among(Write, &[Project]).or(among(Read, &[ProjectBackward]))
-            }
+            Self::Visible => among(Write, &[Project]).or(among(Read, &[ProjectBackward])),
+            Self::Radius => among(Write, &[Project, ProjectOnImage])
+                .or(among(Read, &[ProjectBackward, ProjectOnImageBackward])),
             Self::ProjectedMeans2d | Self::Covars2d | Self::Depths => {
                 among(Write, &[Project, ProjectOnImage])
             }
@@ -142,8 +142,8 @@ impl Tensor {
         match kind {
             KernelKind::ProjectOnImage => [Self::Radii, Self::Compensations].contains(&self),
             KernelKind::RasterizeBackward => self == Self::VMeans2dAbs,
-            KernelKind::Project
-            | KernelKind::Rasterize
+            KernelKind::Project => self == Self::Clamped,
+            KernelKind::Rasterize
             | KernelKind::ProjectBackward
             | KernelKind::Full
             | KernelKind::ProjectOnImageBackward

@@ -52,6 +52,9 @@ pub(crate) fn words<'t>(
         }
         Tensor::Sh if inputs.find("sh").is_none() => plain("colors"),
         Tensor::ColorsOrSh => plain("colors"),
+        Tensor::Radius if inputs.find("radii").is_some() => {
+            Ok(Cow::Owned(inputs.get("radii")?.words().iter().step_by(2).copied().collect()))
+        }
         Tensor::Visible | Tensor::Radii | Tensor::Radius | Tensor::Clamped
             if inputs.find(tensor.name()).is_none() =>
         {

@@ -27,6 +27,10 @@ impl Changed {
     }
 }
 
+/// Every rule by which a pixel stops.
+const STOP_RULES: [&str; 4] =
+    ["less", "less-or-equal", "less-after-blending", "less-or-equal-after-blending"];
+
 /// What a field is about, for people, and its values in practice, as files write them.
 fn practice(key: &str) -> (&'static str, &'static [&'static str]) {
     match key {
@@ -35,7 +39,7 @@ fn practice(key: &str) -> (&'static str, &'static [&'static str]) {
             ("below which alpha is skipped", &["0x3b808081", "0x3b800000", "0.001", "0.0"])
         }
         "transmittance_min" => ("where a pixel stops", &["1e-4", "1e-3", "1e-5", "0.0"]),
-        "stop_rule" => ("whether it stops where T is equal", &["less", "less-or-equal"]),
+        "stop_rule" => ("how T stops a pixel", &STOP_RULES),
         "clamp_gradient" => ("the gradient where alpha is clamped", &["inria", "exact", "clamped"]),
         "pixel_center" => ("where in a pixel it is sampled", &["0.0", "0.5"]),
         "eps2d" => ("the blur added to the 2D covariance", &["0.3", "0.0", "0.1"]),

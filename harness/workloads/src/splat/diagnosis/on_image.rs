@@ -7,6 +7,7 @@ use super::whole::cameras_by_name;
 use crate::splat::stage::ImageStage;
 use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::Expectation;
+use splatcheck_reference::splat::Culling;
 
 /// What may become of the gradients of compensations, and by which factor they are wrong then.
 const COMPENSATIONS: [(&str, f32); 3] = [
@@ -31,8 +32,18 @@ pub(in crate::splat) fn of_project_on_image<'a>(
         changed(
             "Gaussians beside the image are not left out: nothing is culled by its size",
             |s| {
-                s.leaves_out = false;
+                s.leaves_out = None;
             },
+        ),
+        changed(
+            "what lies beside the image is left out by its pixels, where a Gaussian that a tile lists is to \
+             be kept",
+            |s| s.leaves_out = Some(Culling::Pixels),
+        ),
+        changed(
+            "what no tile lists is left out, where a Gaussian beside the image is to be (the manifest's \
+             tile_size)",
+            |s| s.leaves_out = Some(Culling::Tiles),
         ),
         changed("width and height of the image are taken for each other", |s| s.size.reverse()),
         changed("every camera's numbers are those of the first camera", |s| {

@@ -93,6 +93,48 @@ pub(super) const OFF_DIAGONAL: [(&str, f32); 4] = [
     ("the off-diagonal of v_conics is left out", 0.0),
 ];
 
+/// What may become of the path from an opacity through antialiasing's compensation to the covariance, and by which
+/// factor it is wrong then.
+pub(super) const COMPENSATION: [(&str, f32); 3] = [
+    (
+        "antialiasing's compensation is taken for a constant: the opacity's gradient does not reach the \
+         covariance through it",
+        0.0,
+    ),
+    ("the gradient through antialiasing's compensation is taken with the other sign", -1.0),
+    ("the gradient through antialiasing's compensation is taken twice", 2.0),
+];
+
+/// Faults of the gradient of an antialiased opacity, which is the Gaussian's times the compensation: along the path to
+/// the covariance, and that by the Gaussian's opacity itself.
+fn of_compensation<'a>(
+    stage: &'a ProjectStage,
+    predict: impl Fn(&ProjectStage) -> Expectation + Copy + 'a,
+) -> Vec<Hypothesis<'a>> {
+    if !stage.convention.antialiased {
+        return Vec::new();
+    }
+    let own = |name: &str| name == "v_opacities";
+    let mut all: Vec<_> = COMPENSATION
+        .into_iter()
+        .map(|(words, factor)| {
+            Hypothesis::new(words, move || {
+                let mut changed = stage.clone();
+                changed.inputs.v_opacities.iter_mut().for_each(|v| *v *= factor);
+                Some(with_outputs(predict(&changed), predict(stage), own))
+            })
+        })
+        .collect();
+    all.push(Hypothesis::new(
+        "v_opacities is not multiplied by antialiasing's compensation: it is by the compensated opacity",
+        move || {
+            let plain = Convention { antialiased: false, ..stage.convention };
+            Some(with_outputs(predict(stage), predict(&stage.under(plain)?), own))
+        },
+    ));
+    all
+}
+
 /// The stage with quaternions as a kernel takes them that expects the order x y z w.
 fn with_turned_quats(stage: &ProjectStage) -> ProjectStage {
     let mut changed = stage.clone();
@@ -157,6 +199,7 @@ pub(in crate::splat) fn of_project_backward(
             Some(scaled(expected, "v_colors", of, 0))
         })
     }));
+    all.extend(of_compensation(stage, predict));
     all.extend(conventions(stage, &BACKWARD, predict));
     all.extend(of_lanes(stage, run, predict));
     all

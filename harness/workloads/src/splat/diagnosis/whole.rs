@@ -2,10 +2,12 @@
 
 use super::convention;
 use super::outputs::{XYZW, of_units, turned};
+use super::project::COMPENSATION;
 use crate::splat::case::Case;
 use crate::splat::files::overrides::KEYS;
 use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::{Expectation, OutputBound};
+use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::backward::{project, rasterize};
 use splatcheck_reference::splat::rasterize::rasterize as render;
 use splatcheck_reference::splat::render::project_scene;
@@ -49,8 +51,20 @@ pub(in crate::splat) fn of_whole<'a>(
     all.push(Hypothesis::new(
         "the path through the direction of view is missing: the colours' gradient does not reach the \
          means (nor the cameras)",
-        move || without_direction(case, predict(case.clone())?),
+        move || {
+            let Colors::Harmonics { .. } = case.scene.gaussians.colors else { return None };
+            let of_colors = |v: &mut SplatGradients<f64>| v.v_opacities.fill(0.0);
+            with_path(case, of_colors, 0.0, predict(case.clone())?)
+        },
     ));
+    if case.convention.antialiased {
+        all.extend(COMPENSATION.into_iter().map(|(words, factor)| {
+            let of_opacities = |v: &mut SplatGradients<f64>| v.v_colors.fill(0.0);
+            Hypothesis::new(words, move || {
+                with_path(case, of_opacities, f64::from(factor), predict(case.clone())?)
+            })
+        }));
+    }
     all.extend([-0.5, 0.5].map(|by: f64| {
         let words = format!(
             "the image is {} half a pixel off: pixels are sampled at their corners instead of \
@@ -105,10 +119,20 @@ pub(super) fn cameras_by_name(count: usize) -> impl Iterator<Item = (usize, Stri
     last.into_iter().chain(each)
 }
 
-/// What the colours' gradients add to means and cameras through the direction of view, in f64.
-fn through_direction(case: &Case) -> Result<[Vec<f64>; 2], TooManyPairs> {
+/// What the gradients of what is projected add to each output in f64, those of means and conics left out and the
+/// others as they are `kept`: the colours' through the direction of view, the opacities' through antialiasing's
+/// compensation.
+fn paths(
+    case: &Case,
+    kept: impl Fn(&mut SplatGradients<f64>),
+) -> Result<[(&'static str, Vec<f64>); 4], TooManyPairs> {
     let (scene, convention) = (case.scene.map(f64::from), &case.convention);
-    let (mut means, mut viewmats) = (vec![0.0; 3 * scene.gaussians.len()], Vec::new());
+    let n = scene.gaussians.len();
+    let [mut means, mut quats, mut scales] = [3, 4, 3].map(|width| vec![0.0; width * n]);
+    let mut viewmats = Vec::new();
+    let add = |sums: &mut [f64], terms: &[f64]| {
+        sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+    };
     for camera in 0..scene.cameras.len() {
         let projected = project_scene(&scene, camera, convention)?;
         let view = projected.view(&scene, camera, convention);
@@ -117,29 +141,34 @@ fn through_direction(case: &Case) -> Result<[Vec<f64>; 2], TooManyPairs> {
         let mut gradients = rasterize::rasterize::<f64>(&view, &loss.loss(&image));
         gradients.v_means2d.fill([0.0; 2]);
         gradients.v_conics.fill([0.0; 3]);
-        gradients.v_opacities.fill(0.0);
+        kept(&mut gradients);
         let size = [scene.width, scene.height];
         let lens = CameraParams::new(&scene.cameras[camera], size, convention);
         let one = project::project(&scene.gaussians, &lens, &gradients, convention);
-        means.iter_mut().zip(one.v_means.as_flattened()).for_each(|(sum, x)| *sum += x);
+        add(&mut means, one.v_means.as_flattened());
+        add(&mut quats, one.v_quats.as_flattened());
+        add(&mut scales, one.v_scales.as_flattened());
         viewmats.extend_from_slice(one.v_viewmat.as_flattened());
     }
-    Ok([means, viewmats])
+    Ok([("v_means", means), ("v_quats", quats), ("v_scales", scales), ("v_viewmats", viewmats)])
 }
 
-/// What remains without that path. The radius of a sum is no smaller than that of the other terms, so it
-/// stays.
-fn without_direction(case: &Case, mut of: Expectation) -> Option<Expectation> {
-    let Colors::Harmonics { .. } = case.scene.gaussians.colors else { return None };
-    let [means, viewmats] = through_direction(case).ok()?;
+/// What is expected if these paths are taken `factor` times. The radius of a sum is no smaller than that of the
+/// terms of a path, nor than that of the others.
+fn with_path(
+    case: &Case,
+    kept: impl Fn(&mut SplatGradients<f64>),
+    factor: f64,
+    mut of: Expectation,
+) -> Option<Expectation> {
+    let paths = paths(case, kept).ok()?;
     for output in of.rows.iter_mut().flat_map(|rows| &mut rows.outputs) {
-        let path = match output.name {
-            "v_means" => &means,
-            "v_viewmats" => &viewmats,
-            _ => continue,
-        };
-        if let OutputBound::Interval(bounds) = &mut output.bound {
-            bounds.iter_mut().zip(path).for_each(|((value, _), path)| *value -= path);
+        let path = paths.iter().find(|(name, _)| *name == output.name);
+        if let (OutputBound::Interval(bounds), Some((_, path))) = (&mut output.bound, path) {
+            for ((value, radius), path) in bounds.iter_mut().zip(path) {
+                *value += (factor - 1.0) * path;
+                *radius *= factor.abs().max(1.0);
+            }
         }
     }
     Some(of)

@@ -6,7 +6,7 @@
 //!
 //! | key | values |
 //! |---|---|
-//! | `stop_rule`, against `transmittance_min` | `less`, `less-or-equal` |
+//! | `stop_rule`, against `transmittance_min` | `less`, `less-or-equal`, `less-after-blending`, `less-or-equal-after-blending` |
 //! | `near_rule`, against `near` | `less-or-equal`, `less` |
 //! | `clamp_gradient`, of alpha at `alpha_max` | `inria` (passed through), `exact` (zero) |
 //! | `fov_clamp_gradient`, of the Jacobian's x/z, y/z at `fov_clamp` | `inria` (a constant), `exact` (included) |
@@ -61,8 +61,12 @@ const TILE_SIZES: &str = "expected a side such as 16, or a width and a height su
 /// The values of a field that has few, with their words.
 type Words<T, const N: usize> = [(&'static str, T); N];
 
-const STOP_RULES: Words<StopRule, 2> =
-    [("less", StopRule::Less), ("less-or-equal", StopRule::LessOrEqual)];
+const STOP_RULES: Words<StopRule, 4> = [
+    ("less", StopRule::Less),
+    ("less-or-equal", StopRule::LessOrEqual),
+    ("less-after-blending", StopRule::LessAfterBlending),
+    ("less-or-equal-after-blending", StopRule::LessOrEqualAfterBlending),
+];
 const NEAR_RULES: Words<NearRule, 2> =
     [("less-or-equal", NearRule::LessOrEqual), ("less", NearRule::Less)];
 const CLAMP_GRADIENTS: Words<ClampGradient, 3> = [

@@ -66,6 +66,8 @@ pub(super) fn stop(draw: Draw) -> BoxedStrategy<Case> {
                 case.convention.stop_rule = match case.convention.stop_rule {
                     StopRule::Less => StopRule::LessOrEqual,
                     StopRule::LessOrEqual => StopRule::Less,
+                    StopRule::LessAfterBlending => StopRule::LessOrEqualAfterBlending,
+                    StopRule::LessOrEqualAfterBlending => StopRule::LessAfterBlending,
                 };
             }
             case

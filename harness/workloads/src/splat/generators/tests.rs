@@ -10,7 +10,7 @@ use splatcheck_gpu::BackwardInputs;
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::TILE_SIZE;
 use splatcheck_judge::scatter_step::{Lanes, all_lanes};
-use splatcheck_reference::splat::convention::{Convention, StopRule};
+use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::{Colors, sh};
 use std::collections::BTreeSet;
 
@@ -284,10 +284,10 @@ fn stop_reaches_the_minimum_exactly_and_the_rules_differ_there() {
         let inputs = RasterStage::new(case, 0).expect("few pairs").inputs;
         let minimum = inputs.raster.constants.transmittance_min;
         // Under `<` the lane goes on at the minimum itself: nothing else leaves it with less behind.
-        match case.convention.stop_rule {
-            StopRule::Less => inputs.render_transmittance.iter().any(|&t| t <= minimum),
+        match case.convention.stop_rule.stops_when_equal() {
+            false => inputs.render_transmittance.iter().any(|&t| t <= minimum),
             // Under `<=` the last factor is not blended: 16 times the minimum is left.
-            StopRule::LessOrEqual => inputs.render_transmittance.contains(&(16.0 * minimum)),
+            true => inputs.render_transmittance.contains(&(16.0 * minimum)),
         }
     });
 }

@@ -48,6 +48,9 @@ const FIELDS: &[Field] = &[
         of: |c| match c.stop_rule {
             StopRule::Less => "less",
             StopRule::LessOrEqual => "less or equal",
+            // Of other people's kernels alone, as below.
+            StopRule::LessAfterBlending => "less, after blending",
+            StopRule::LessOrEqualAfterBlending => "less or equal, after blending",
         },
     },
     Field {
@@ -169,6 +172,12 @@ pub(super) fn of_decision(decision: Decision) -> Option<(&'static str, &'static 
         }
         Decision::Transmittance(StopRule::Less) => ("stop_rule", &["less"]),
         Decision::Transmittance(StopRule::LessOrEqual) => ("stop_rule", &["less or equal"]),
+        Decision::Transmittance(StopRule::LessAfterBlending) => {
+            ("stop_rule", &["less, after blending"])
+        }
+        Decision::Transmittance(StopRule::LessOrEqualAfterBlending) => {
+            ("stop_rule", &["less or equal, after blending"])
+        }
         Decision::Determinant
         | Decision::Color(_)
         | Decision::FirstTile(_)

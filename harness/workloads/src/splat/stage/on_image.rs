@@ -8,7 +8,7 @@ use splatcheck_reference::arithmetic::{
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::bounds::{self, ProjectionGradientBounds, Undecided};
 use splatcheck_reference::splat::{
-    Camera, CameraParams, Colors, Convention, Gaussians, OnImage, project_on_image,
+    Border, Camera, CameraParams, Colors, Convention, Culling, Gaussians, OnImage, project_on_image,
 };
 
 use super::project::ProjectStage;
@@ -25,8 +25,8 @@ pub(in crate::splat) struct ImageStage {
     pub cameras: Vec<Camera<f32>>,
     /// Width and height of the image, pixels.
     pub size: [u32; 2],
-    /// Whether Gaussians beside the image are left out.
-    pub leaves_out: bool,
+    /// Whether Gaussians beside the image are left out, and by what they are.
+    pub leaves_out: Option<Culling>,
     /// The gradients of means and conics to begin with, and as those of opacities those of compensations, camera
     /// by camera; 0 of what is left out.
     pub gradients: Vec<SplatGradients<f32>>,
@@ -51,6 +51,7 @@ impl ImageStage {
         case: &Case,
         stage: &ProjectStage,
         extra_roundings: ExtraRoundings,
+        culling: Culling,
     ) -> Self {
         let scene = &case.scene;
         let n = scene.gaussians.len();
@@ -60,7 +61,7 @@ impl ImageStage {
             gaussians: Gaussians { colors, ..scene.gaussians.clone() },
             cameras: scene.cameras.clone(),
             size: [scene.width, scene.height],
-            leaves_out: true,
+            leaves_out: Some(culling),
             gradients: Vec::new(),
             extra_roundings,
         };
@@ -88,7 +89,7 @@ impl ImageStage {
     pub(in crate::splat) fn mirror(&self) -> Vec<Forward> {
         let of_camera = |lens: &CameraParams<f32>| {
             let OnImage { projections, kept, radii, compensations } =
-                project_on_image(&self.gaussians, lens, &self.convention, self.known_size());
+                project_on_image(&self.gaussians, lens, &self.convention, self.border());
             let whole = |(kept, radii): (&Tristate, &[[f64; 2]; 2])| {
                 #[expect(clippy::cast_possible_truncation, reason = "it saturates, as a kernel's")]
                 let radii = radii.map(|[radius, _]| radius as i32);
@@ -106,8 +107,8 @@ impl ImageStage {
         &self,
     ) -> Vec<(OnImage<Bounded<M>>, Undecided)> {
         let gaussians = self.gaussians.map(Bounded::from_f32);
-        let size = self.known_size();
-        let of_camera = |lens| bounds::project_on_image(&gaussians, lens, &self.convention, size);
+        let border = self.border();
+        let of_camera = |lens| bounds::project_on_image(&gaussians, lens, &self.convention, border);
         self.lenses().iter().map(of_camera).collect()
     }
 
@@ -122,8 +123,8 @@ impl ImageStage {
         bounds::project_backward(&gaussians, &self.lenses(), &gradients, &self.convention)
     }
 
-    fn known_size(&self) -> Option<[u32; 2]> {
-        self.leaves_out.then_some(self.size)
+    fn border(&self) -> Option<Border> {
+        self.leaves_out.map(|culling| (self.size, culling))
     }
 
     /// The cameras over the oracle's scalar. A kernel computes the limits of x/z and y/z itself.

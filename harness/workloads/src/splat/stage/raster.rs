@@ -48,6 +48,10 @@ fn constants(c: &Convention) -> RasterConstants {
         stop_rule: match c.stop_rule {
             StopRule::Less => splatcheck_gpu::StopRule::Less,
             StopRule::LessOrEqual => splatcheck_gpu::StopRule::LessOrEqual,
+            StopRule::LessAfterBlending => splatcheck_gpu::StopRule::LessAfterBlending,
+            StopRule::LessOrEqualAfterBlending => {
+                splatcheck_gpu::StopRule::LessOrEqualAfterBlending
+            }
         },
         clamp_gradient: match c.alpha_clamp_gradient {
             ClampGradient::PassThrough => splatcheck_gpu::ClampGradient::PassThrough,
@@ -196,6 +200,10 @@ impl RasterStage {
             stop_rule: match constants.stop_rule {
                 splatcheck_gpu::StopRule::Less => StopRule::Less,
                 splatcheck_gpu::StopRule::LessOrEqual => StopRule::LessOrEqual,
+                splatcheck_gpu::StopRule::LessAfterBlending => StopRule::LessAfterBlending,
+                splatcheck_gpu::StopRule::LessOrEqualAfterBlending => {
+                    StopRule::LessOrEqualAfterBlending
+                }
             },
             alpha_clamp_gradient: match constants.clamp_gradient {
                 splatcheck_gpu::ClampGradient::PassThrough => ClampGradient::PassThrough,

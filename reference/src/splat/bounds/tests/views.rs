@@ -2,7 +2,7 @@
 
 use crate::arithmetic::{Bounded, Scalar, Wgsl};
 use crate::splat::backward::rasterize::rasterize_as;
-use crate::splat::convention::Convention;
+use crate::splat::convention::{Convention, StopRule};
 use crate::splat::formulated::{BackwardView, CheckpointArrays, checkpoints, one_minus_alpha};
 use crate::splat::formulation::{FinalT, Formulation};
 use crate::splat::rasterize::{Raster, rasterize};
@@ -47,7 +47,8 @@ pub(in crate::splat::bounds) fn bits(numbers: &[B]) -> Vec<[u64; 2]> {
 impl TestView {
     pub(in crate::splat::bounds) fn all() -> Vec<Self> {
         let mut all = Vec::new();
-        for convention in [Convention::inria(), Convention::gsplat()] {
+        let late = Convention { stop_rule: StopRule::LessAfterBlending, ..Convention::inria() };
+        for convention in [Convention::inria(), Convention::gsplat(), late] {
             let convention = convention.rounded_to_f32();
             for channels in [3, 2] {
                 all.push(Self::new(convention, channels, None));
