@@ -54,19 +54,21 @@ pub(super) fn of_wgsl(
     of_texts((file, kernel.source()), entries, manifest, seed)
 }
 
+/// A file's name, and its text.
+type NamedText = (String, String);
+
 /// The kernels that a manifest of `gradcheck` launches: the programs, each of some files, and files of the manifest
 /// that have what those lack.
 pub(super) fn of_launches(
     question: &str,
     (manifest, text): (&Path, &str),
-    (programs, others): (&[Vec<(String, String)>], &[(String, String)]),
+    (programs, others): (&[Vec<NamedText>], &[NamedText]),
 ) -> Provenance {
     let given: Vec<_> = programs.iter().flatten().collect();
     let names: Vec<_> = given.iter().map(|(file, _)| file.as_str()).collect();
     let stem = manifest.file_stem().unwrap_or_default().to_string_lossy();
     let subject = format!("{question} {stem} of {}", names.join(", "));
-    let program =
-        |(file, text): &(String, String)| SourceFile::new(Role::Program, file, text.as_bytes());
+    let program = |(file, text): &NamedText| SourceFile::new(Role::Program, file, text.as_bytes());
     let files = given.into_iter().chain(others).map(program);
     let manifest = SourceFile::new(Role::Manifest, manifest.display().to_string(), text.as_bytes());
     Provenance { files: files.chain([manifest]).collect(), ..Provenance::of(subject) }

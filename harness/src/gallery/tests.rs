@@ -81,7 +81,7 @@ fn a_source_has_a_mark_for_each_bug_that_is_planted_and_no_other() {
     for (words, named) in
         [("v_first, element 0", true), ("v_second is", true), ("v_firsts is", false)]
     {
-        let found = Explained { words: words.to_owned(), line: None };
+        let found = Explained::of(words.to_owned(), None);
         assert_eq!(either.is_named(&found), named, "{words}");
     }
     let refused = floats("spheres").program("bug4").unwrap_err().to_string();

@@ -33,8 +33,8 @@ fn returned(contract: &Contract, case: &AnyCase, knows_the_size: bool) -> Tensor
     let (mut visible, mut radii) = (Vec::new(), Vec::new());
     for camera in &scene.cameras {
         let lens = CameraParams::<f32>::new(camera, size, &convention);
-        let size = knows_the_size.then_some(size);
-        let found = project(&scene.gaussians, &lens, &convention, size);
+        let border = knows_the_size.then_some((size, Culling::Pixels));
+        let found = project(&scene.gaussians, &lens, &convention, border);
         for g in 0..n {
             let kept = found.kept[g] == Tristate::Always;
             visible.push(u32::from(kept));
@@ -190,13 +190,18 @@ fn a_kernel_is_noted_with_its_compensations() {
         (Compensations::Never, "16 visible,radii"),
         (Compensations::Always, "16 visible,radii,compensations"),
     ] {
-        let extra_roundings = ExtraRoundings::new(16).expect("few");
-        let kernel = Kernel { extra_roundings, returns: vec!["visible", "radii"], compensations };
+        let (extra_roundings, culling) = (ExtraRoundings::new(16).expect("few"), Culling::Pixels);
+        let returns = vec!["visible", "radii"];
+        let kernel = Kernel { extra_roundings, returns, compensations, culling };
         let note = kernel.note();
         assert_eq!(note, expected, "{compensations:?}");
         let mut names: Vec<&'static str> = expected[3..].split(',').collect();
         assert_eq!(Compensations::noted(&mut names), compensations, "{note}");
         assert_eq!(names, kernel.returns, "{note}");
+        let by_tiles = Kernel { culling: Culling::Tiles, ..kernel }.note();
+        let noted = |note: &str| noted_culling(&note[3..]);
+        assert_eq!(noted(&by_tiles), (Culling::Tiles, expected[3..].to_owned()), "{by_tiles}");
+        assert_eq!(noted(expected), (Culling::Pixels, expected[3..].to_owned()), "as it was");
     }
 }
 
