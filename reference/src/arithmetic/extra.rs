@@ -214,7 +214,6 @@ mod tests {
             sum.rounded_again(extra.into(), || terms).radius() - sum.radius()
         }
         let (u, terms) = (f64::powi(2.0, -24), [1.0, -1.0]);
-        assert_eq!(grown::<Cuda>(3, terms), 0.0, "a model that does not count");
         assert_eq!(grown::<Cuda>(0, terms), 0.0, "none");
         let floor = grown::<Cuda>(3, terms);
         assert!((6.0 * u..6.001 * u).contains(&floor), "{floor:e}: 3 u (1 + 1)");
