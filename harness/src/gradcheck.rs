@@ -35,7 +35,7 @@ pub use compare::{compare, compare_all};
 pub use draw::{Array, Case, CaseProblem};
 pub use dtype::{Dtype, Values, Whole};
 pub use furthest::Furthest;
-pub use judge::{Checked, Judged, Way, check, exact_arrays};
+pub use judge::{Checked, Judged, check, exact_arrays};
 pub use launch::Traffic;
 pub use manifest::{
     Begins, Draw, Input, Launch, Manifest, Number, Output, Parameter, Size, Structure, Sweep,

@@ -46,27 +46,24 @@ pub struct Checked {
     pub touched: BTreeMap<String, Touched>,
 }
 
-/// In which way a case fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// A kernel gives no result.
-    Fault,
-    /// A gradient is infinite or no number.
-    NoNumber,
-    /// Numbers are wrong, if anything is.
-    Numbers,
-}
-
 impl Checked {
-    /// In which way it fails.
+    /// Whether it fails as another case does: without a result as well, or in arrays that are wrong there too, with
+    /// numbers or with what is none.
     #[must_use]
-    pub fn way(&self) -> Way {
-        let mut wrong = self.arrays.iter().flat_map(|judged| &judged.wrong);
-        match &self.fault {
-            Some(_) => Way::Fault,
-            None if wrong.any(|element| !element.float.is_finite()) => Way::NoNumber,
-            None => Way::Numbers,
-        }
+    pub fn fails_as(&self, other: &Self) -> bool {
+        let wrong = |checked: &Self| {
+            let all = checked.arrays.iter().filter(|judged| !judged.wrong.is_empty());
+            all.map(|judged| judged.name.clone()).collect::<Vec<_>>()
+        };
+        let has_none = |checked: &Self| {
+            let mut all = checked.arrays.iter().flat_map(|judged| &judged.wrong);
+            all.any(|element| !element.float.is_finite())
+        };
+        let theirs = wrong(other);
+        self.is_wrong()
+            && self.fault.is_some() == other.fault.is_some()
+            && has_none(self) == has_none(other)
+            && wrong(self).iter().all(|name| theirs.contains(name))
     }
 
     /// Whether something is wrong.
@@ -353,4 +350,30 @@ pub fn exact_arrays(
         all.push(Entry::named(format!("gradient_{of}"), case.arrays[of].shape.clone(), values));
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use splatcheck_judge::attribution::Element;
+
+    use super::*;
+
+    #[test]
+    fn a_smaller_case_fails_as_the_drawn_one_or_in_less() {
+        let wrong = |names: &[&str], float: f32| {
+            let element = Element { index: 0, found: 2.0, expected: 1.0, uncertainty: 1e-9, float };
+            let array = |name: &&str| {
+                let (name, wrong) = ((*name).to_owned(), vec![element]);
+                Judged { name, wrong, ..Judged::default() }
+            };
+            Checked { arrays: names.iter().map(array).collect(), ..Checked::default() }
+        };
+        let drawn = wrong(&["v_w", "v_b"], 2.0);
+        assert!(drawn.fails_as(&drawn), "itself");
+        assert!(wrong(&["v_w"], 2.0).fails_as(&drawn), "in one of its arrays");
+        assert!(!wrong(&["v_w", "v_x"], 2.0).fails_as(&drawn), "v_x was right");
+        assert!(!wrong(&["v_w"], f32::NAN).fails_as(&drawn), "it was a number");
+        assert!(!Checked::fault("no end".to_owned()).fails_as(&drawn), "it gave a result");
+        assert!(!Checked::default().fails_as(&drawn), "nothing is wrong");
+    }
 }

@@ -14,7 +14,7 @@ use super::swept::Swept;
 
 use crate::gradcheck::{
     Case, CaseProblem, Checked, Explained, Furthest, Judged, Manifest, Program, ProgramError,
-    Purpose, Touched, Way, accuracy, check, compare, on_purpose, rounded_by, smaller,
+    Purpose, Touched, accuracy, check, compare, on_purpose, rounded_by, smaller,
 };
 
 /// Cases with something wrong that a convention is tried on.
@@ -339,7 +339,7 @@ impl Asked {
                 Found { index, case, order, checked, purpose: None }
             } else {
                 let schedule = &self.schedules[order];
-                self.found(programs, (index, case), (order, schedule), checked.way())?
+                self.found(programs, (index, case), (order, schedule), &checked)?
             };
             ran.found = Some(found);
         }
@@ -362,7 +362,7 @@ impl Asked {
         programs: &[Program],
         (index, case): (u64, &Case),
         (order, schedule): (usize, &Schedule),
-        way: Way,
+        failed: &Checked,
     ) -> Result<Found, ProgramError> {
         // A smaller case in which a kernel does not end is another fault, and costs all of its time. So does one whose
         // runs with decisions taken the other way do not end: after the first, no more are tried.
@@ -371,7 +371,7 @@ impl Asked {
             let stopped = endless || interrupt::is_asked();
             let one = if stopped { None } else { self.ask(programs, case, schedule).ok() };
             endless |= one.as_ref().is_some_and(Checked::has_no_end);
-            one.is_some_and(|one| one.is_wrong() && !one.endless && one.way() == way)
+            one.is_some_and(|one| !one.endless && one.fails_as(failed))
         };
         let case = match self.cases {
             Cases::Made { .. } | Cases::Own(_) => case.clone(),
@@ -401,7 +401,7 @@ impl Asked {
 
 /// What the cases with wrong numbers look like.
 fn looks_like(all: &[(u64, Checked)]) -> Option<Explained> {
-    let numbers = all.iter().map(|(_, checked)| checked).filter(|one| one.way() != Way::Fault);
+    let numbers = all.iter().map(|(_, checked)| checked).filter(|one| one.fault.is_none());
     let wrong: Vec<_> =
         numbers.filter(|one| one.is_wrong()).map(|one| one.explained.as_ref()).collect();
     said_by_most(&wrong)
