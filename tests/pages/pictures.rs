@@ -44,7 +44,7 @@ fn every_picture_is_what_the_commands_above_it_make() {
                 && block.lines.iter().any(|line| line.contains(&name))
         };
         let block =
-            blocks.iter().find(makes).unwrap_or_else(|| panic!("{page}: what makes {name}?"));
+            blocks.iter().rfind(makes).unwrap_or_else(|| panic!("{page}: what makes {name}?"));
         for line in block.lines.iter().filter(|line| line.starts_with("splatcheck ")) {
             reader.output(line);
         }

@@ -162,7 +162,7 @@ pub(crate) fn expected_with_magnitudes(_: &Tensors, mut expectation: Expectation
 
 /// What is expected of a projection that returns `clamped` too, which follows from the bounds of the colours: a
 /// colour that is above 0 whatever the roundings was not cut off, one that is 0 whatever they are was, and any other
-/// may have been. What is culled has zeros. Direct colours are not cut off, so that kernels that take both forms
+/// may have been. What is culled, or may be, has zeros. Direct colours are not cut off, so that kernels that take both forms
 /// write nothing there.
 pub(crate) fn expected_with_clamped(inputs: &Tensors, mut expectation: Expectation) -> Expectation {
     let harmonics = inputs.get("colors").is_ok_and(|colors| colors.shape().len() == 3);
@@ -179,9 +179,10 @@ pub(crate) fn expected_with_clamped(inputs: &Tensors, mut expectation: Expectati
             Allowed { oracle: Vec::new(), others: BTreeMap::new(), anything: BTreeSet::new() };
         for (place, &(color, radius)) in bounds.iter().enumerate() {
             let row = place / width;
-            let culled = seen.oracle[row] == 0 && !seen.others.contains_key(&row);
+            let may_be_culled = seen.others.contains_key(&row);
+            let culled = seen.oracle[row] == 0 && !may_be_culled;
             all.oracle.push(i64::from(!culled && color == 0.0));
-            if !culled && color <= radius && radius > 0.0 {
+            if !culled && color <= radius && (radius > 0.0 || may_be_culled) {
                 all.others.insert(place, vec![0, 1]);
             }
         }

@@ -3,7 +3,7 @@
 use super::convention;
 use super::lanes::{Lost, Warp, of_addition};
 use super::outputs::{XYZW, of_units, scaled, turned, with_outputs};
-use super::whole::cameras_by_name;
+use super::whole::{COMPENSATION, cameras_by_name};
 use crate::splat::expectation;
 use crate::splat::stage::ProjectStage;
 use splatcheck_gpu::reduction::WORKGROUP_SIZE;
@@ -91,18 +91,6 @@ pub(super) const OFF_DIAGONAL: [(&str, f32); 4] = [
     ),
     ("half of the off-diagonal of v_conics is taken", 0.5),
     ("the off-diagonal of v_conics is left out", 0.0),
-];
-
-/// What may become of the path from an opacity through antialiasing's compensation to the covariance, and by which
-/// factor it is wrong then.
-pub(super) const COMPENSATION: [(&str, f32); 3] = [
-    (
-        "antialiasing's compensation is taken for a constant: the opacity's gradient does not reach the \
-         covariance through it",
-        0.0,
-    ),
-    ("the gradient through antialiasing's compensation is taken with the other sign", -1.0),
-    ("the gradient through antialiasing's compensation is taken twice", 2.0),
 ];
 
 /// Faults of the gradient of an antialiased opacity, which is the Gaussian's times the compensation: along the path to

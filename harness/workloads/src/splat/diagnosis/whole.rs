@@ -2,7 +2,6 @@
 
 use super::convention;
 use super::outputs::{XYZW, of_units, turned};
-use super::project::COMPENSATION;
 use crate::splat::case::Case;
 use crate::splat::files::overrides::KEYS;
 use splatcheck_judge::diagnosis::Hypothesis;
@@ -13,6 +12,18 @@ use splatcheck_reference::splat::rasterize::rasterize as render;
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::scene::{Colors, Gaussians, Scene};
 use splatcheck_reference::splat::{CameraParams, TooManyPairs};
+
+/// What may become of the path from an opacity through antialiasing's compensation to the covariance, and by which
+/// factor it is wrong then.
+pub(super) const COMPENSATION: [(&str, f32); 3] = [
+    (
+        "antialiasing's compensation is taken for a constant: the opacity's gradient does not reach the \
+         covariance through it",
+        0.0,
+    ),
+    ("the gradient through antialiasing's compensation is taken with the other sign", -1.0),
+    ("the gradient through antialiasing's compensation is taken twice", 2.0),
+];
 
 /// A fault in words, and what it does to a case.
 type Fault = (&'static str, fn(&mut Scene<f32>));
