@@ -114,7 +114,10 @@ fn the_files_for_github_keep_the_rules() {
 fn the_scripts_install_tools_in_one_version() {
     for script in ["action", "release", "run", "setup"] {
         let text = fs::read_to_string(root().join("tests").join(script)).expect("there");
-        assert_eq!(unpinned_tools(&text), [""; 0], "tests/{script}");
+        // What is typed are lines of the pages, where a reader names no version.
+        let own = text.lines().filter(|line| !line.trim_start().starts_with("typed "));
+        let own = own.collect::<Vec<_>>().join("\n");
+        assert_eq!(unpinned_tools(&own), [""; 0], "tests/{script}");
     }
 }
 

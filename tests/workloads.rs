@@ -145,7 +145,7 @@ fn the_oracle_writes_sums_and_their_bounds() {
     let said = say(folder.path(), &["oracle", case, "-o", "out.safetensors", "--bounds"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     assert!(
-        said.out.starts_with("out.safetensors: 32 elements of 1 values, 3 rows, f64"),
+        said.out.starts_with("out.safetensors: 32 elements of 1 value, 3 rows, f64"),
         "{said:?}"
     );
     let bytes = fs::read(folder.path().join("out.safetensors")).expect("the result");

@@ -82,7 +82,11 @@ fn texts_that_are_no_values_are_named() {
         "clamp_gradient is 'no': expected inria, exact or clamped"
     );
     assert_eq!(message("antialiased", "1"), "antialiased is '1': expected false or true");
-    assert_eq!(message("stop_rule", "<"), "stop_rule is '<': expected less or less-or-equal");
+    assert_eq!(
+        message("stop_rule", "<"),
+        "stop_rule is '<': expected less, less-or-equal, less-after-blending or \
+         less-or-equal-after-blending"
+    );
     assert_eq!(message("mean2d_units", ""), "mean2d_units is '': expected ndc or pixels");
     for text in ["-1", "", "x", "16x", "8x8x8", "8.5", "5000000000"] {
         assert!(
