@@ -57,6 +57,11 @@ impl Explained {
     pub fn of(words: String, line: Option<String>) -> Self {
         Self { words, line, any_factor: None }
     }
+
+    /// What is said of all cases alike, whatever the factor of each.
+    fn claim(&self) -> &str {
+        self.any_factor.as_deref().unwrap_or(&self.words)
+    }
 }
 
 /// The file and the line of a place in a source: `pair.cu:9`, or of WGSL with a column `pair.wgsl:36:5`.
@@ -176,17 +181,16 @@ pub fn explain(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option
 #[must_use]
 pub fn said_by_most(wrong: &[Option<&Explained>]) -> Option<Explained> {
     let said: Vec<&Explained> = wrong.iter().copied().flatten().collect();
-    let claim = |one: &Explained| one.any_factor.clone().unwrap_or_else(|| one.words.clone());
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    said.iter().for_each(|one| *counts.entry(claim(one)).or_default() += 1);
-    let most = said.iter().rev().max_by_key(|one| counts[&claim(one)])?;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    said.iter().for_each(|one| *counts.entry(one.claim()).or_default() += 1);
+    let most = said.iter().rev().max_by_key(|one| counts[one.claim()])?;
     let of = if most.line.is_some() { said.len() } else { wrong.len() };
-    if 2 * counts[&claim(most)] < of {
+    if 2 * counts[most.claim()] < of {
         return None;
     }
-    let differs = |one: &&Explained| claim(one) == claim(most) && one.words != most.words;
-    let words = if said.iter().any(differs) { claim(most) } else { most.words.clone() };
-    Some(Explained { words, ..(*most).clone() })
+    let differs = |one: &&Explained| one.claim() == most.claim() && one.words != most.words;
+    let words = if said.iter().any(differs) { most.claim() } else { &most.words };
+    Some(Explained { words: words.to_owned(), ..(*most).clone() })
 }
 
 /// How far an element is off, and how near to what an explanation says it must lie.

@@ -51,19 +51,17 @@ impl Checked {
     /// numbers or with what is none.
     #[must_use]
     pub fn fails_as(&self, other: &Self) -> bool {
-        let wrong = |checked: &Self| {
-            let all = checked.arrays.iter().filter(|judged| !judged.wrong.is_empty());
-            all.map(|judged| judged.name.clone()).collect::<Vec<_>>()
-        };
         let has_none = |checked: &Self| {
             let mut all = checked.arrays.iter().flat_map(|judged| &judged.wrong);
             all.any(|element| !element.float.is_finite())
         };
-        let theirs = wrong(other);
+        let is_theirs = |own: &Judged| {
+            other.arrays.iter().any(|theirs| theirs.name == own.name && !theirs.wrong.is_empty())
+        };
         self.is_wrong()
             && self.fault.is_some() == other.fault.is_some()
             && has_none(self) == has_none(other)
-            && wrong(self).iter().all(|name| theirs.contains(name))
+            && self.arrays.iter().all(|own| own.wrong.is_empty() || is_theirs(own))
     }
 
     /// Whether something is wrong.

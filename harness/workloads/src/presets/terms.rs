@@ -3,11 +3,12 @@
 use serde::Deserialize;
 use splatcheck_reference::arithmetic::{ExtraRoundings, NoRoundings};
 use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::convention::{ClampGradient, Convention, Profile, StopRule};
+use splatcheck_reference::splat::convention::{ClampGradient, Convention, Profile};
 use toml::Spanned;
 
 use crate::layout::written::{At, line};
 use crate::splat::files::convention_with;
+use crate::splat::files::overrides::STOP_RULES;
 use crate::splat::kernel_rules::KernelRules;
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
@@ -184,13 +185,10 @@ impl Constants {
         };
         let stop_rule = match self.stop_rule.as_deref() {
             None => None,
-            Some("less") => Some(StopRule::Less),
-            Some("less-or-equal") => Some(StopRule::LessOrEqual),
-            Some("less-after-blending") => Some(StopRule::LessAfterBlending),
-            Some("less-or-equal-after-blending") => Some(StopRule::LessOrEqualAfterBlending),
-            Some(other) => {
+            Some(text) => {
+                let rule = STOP_RULES.iter().find(|(word, _)| *word == text).map(|(_, rule)| *rule);
                 let advice = "expected 'less' or 'less-or-equal', or either with '-after-blending'";
-                return Err(at.key("stop_rule").problem(&quoted(other), advice));
+                Some(rule.ok_or_else(|| at.key("stop_rule").problem(&quoted(text), advice))?)
             }
         };
         let clamp_gradient = match self.clamp_gradient.as_deref() {

@@ -162,8 +162,8 @@ pub(crate) fn expected_with_magnitudes(_: &Tensors, mut expectation: Expectation
 
 /// What is expected of a projection that returns `clamped` too, which follows from the bounds of the colours: a
 /// colour that is above 0 whatever the roundings was not cut off, one that is 0 whatever they are was, and any other
-/// may have been. What is culled, or may be, has zeros. Direct colours are not cut off, so that kernels that take both forms
-/// write nothing there.
+/// may have been. What is culled has zeros, and what may be culled may have them. Direct colours are not cut off, so
+/// that kernels that take both forms write nothing there.
 pub(crate) fn expected_with_clamped(inputs: &Tensors, mut expectation: Expectation) -> Expectation {
     let harmonics = inputs.get("colors").is_ok_and(|colors| colors.shape().len() == 3);
     for rows in &mut expectation.rows {

@@ -61,7 +61,7 @@ const TILE_SIZES: &str = "expected a side such as 16, or a width and a height su
 /// The values of a field that has few, with their words.
 type Words<T, const N: usize> = [(&'static str, T); N];
 
-const STOP_RULES: Words<StopRule, 4> = [
+pub(crate) const STOP_RULES: Words<StopRule, 4> = [
     ("less", StopRule::Less),
     ("less-or-equal", StopRule::LessOrEqual),
     ("less-after-blending", StopRule::LessAfterBlending),
