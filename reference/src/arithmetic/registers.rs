@@ -136,3 +136,16 @@ pub(crate) fn in_all_registers(mut run: impl FnMut(Registers)) {
     }
     *CHOSEN.write().unwrap_or_else(PoisonError::into_inner) = None;
 }
+
+/// pulp leaves out each set of registers whose feature Cargo.toml does not name, and then takes one number
+/// at a time.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_widest_registers_of_the_processor_are_used() {
+    let widest = match (pulp::x86::V4::try_new(), pulp::x86::V3::try_new()) {
+        (Some(_), _) => 8,
+        (None, Some(_)) => 4,
+        (None, None) => 1,
+    };
+    assert_eq!(super::vector::dispatch(Width), widest);
+}
