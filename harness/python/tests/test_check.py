@@ -216,44 +216,6 @@ def test_what_is_no_output_is_a_finding():
         nothing.raise_for_findings()
 
 
-def test_layouts_and_repetitions():
-    def flat(inputs, metadata):
-        """Takes it for granted that arrays are contiguous, as a kernel that gets pointers may."""
-        means = np.lib.stride_tricks.as_strided(inputs["means2d"], strides=(8, 4))
-        return rasterize_backward({**inputs, "means2d": means}, metadata)
-
-    result = splatcheck.check(flat, count=12, corpus=None)
-    assert {finding.kind for finding in result.findings} == {"layout"}, result
-    assert "right with contiguous inputs, wrong with inputs with a gap" in str(result)
-    assert splatcheck.check(flat, count=12, corpus=None, layouts=False)
-
-    def strict(inputs, metadata):
-        if not all(array.flags.c_contiguous for array in inputs.values()):
-            raise RuntimeError("means2d must be contiguous")
-        return rasterize_backward(inputs, metadata)
-
-    result = splatcheck.check(strict, count=6, corpus=None)
-    assert result and result.notes[0].startswith("the kernel raises RuntimeError for inputs with a gap")
-
-    def writes_beside(inputs, metadata):
-        if inputs["means2d"].base is not None:
-            inputs["means2d"].base.flat[-1] = 0
-        return rasterize_backward(inputs, metadata)
-
-    result = splatcheck.check(writes_beside, count=6, corpus=None)
-    assert {finding.kind for finding in result.findings} == {"layout"}, result
-
-    kept = {}
-
-    def adds_up(inputs, metadata):
-        outputs = rasterize_backward(inputs, metadata)
-        old = kept.setdefault(inputs["means2d"].tobytes(), outputs)
-        return outputs if old is outputs else {name: old[name] + outputs[name] for name in old}
-
-    result = splatcheck.check(adds_up, count=3, corpus=None)
-    assert [finding.kind for finding in result.findings] == ["wrong later"], result
-
-
 def of_oracle(cases):
     """A kernel that returns what the oracle does for these cases."""
     answers = {case.inputs["means"].tobytes(): case for case in cases}

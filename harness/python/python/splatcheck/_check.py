@@ -162,10 +162,10 @@ def check(
     """Calls a kernel with cases and judges what it returns.
 
     The inputs of a case are, in turn, contiguous, have gaps between their elements, or begin inside a larger
-    array; the gaps hold NaN. A kernel that raises there, and is right with contiguous inputs, takes no
-    others, which is a note; one that returns something wrong is a finding. At the end the first case comes
-    once more: a kernel that is right once and wrong later adds to what it returned before, or keeps a
-    state.
+    array; the gaps hold NaN. A kernel that raises there twice, and is right with contiguous inputs, takes no
+    others, which is a note; one that returns something wrong, or raises once, is a finding. At the end the
+    first case comes once more: a kernel that is right once and wrong later adds to what it returned before,
+    or keeps a state.
 
     Args:
         fn: the kernel. It is called ``fn(inputs, metadata)`` with a dict of arrays and one of numbers, or,
@@ -332,6 +332,10 @@ def _one(
         plain, plain_found = _run(kernel, case, CONTIGUOUS, result)
         if plain_found is not None:
             judged, found = plain, plain_found
+        elif _run(kernel, case, layout, result)[1] is None:
+            # It is not the layout: the kernel fails now and then.
+            words = f"wrong once, right when called again with the same case: {found.message}"
+            found = replace(found, message=words)
         elif found.kind == "raised":
             _note(result, f"the kernel raises {type(found.error).__name__} for inputs {layout}: not judged")
             judged, found = plain, None
