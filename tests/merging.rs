@@ -272,6 +272,12 @@ fn the_command_divides_and_joins() {
         let folder = shard.replace('/', "-");
         let part = say(parts.path(), &[&fuzz[..], &[&folder, "--shard", shard]].concat());
         part.prints(&format!(" of part {shard}, "));
+        say(parts.path(), &["report", &folder, "-o", "part.html"]).exits(0);
+        let page = fs::read_to_string(parts.path().join("part.html")).expect("written");
+        assert!(
+            page.contains(&format!(" of part {shard}, ")),
+            "it would pass for the whole: {page}"
+        );
     }
     let joined = say(parts.path(), &["merge", "2-2", "1-2", "-o", "out"]);
     assert_eq!((joined.code, &joined.out), (single.code, &single.out), "{}", joined.err);

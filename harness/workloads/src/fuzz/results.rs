@@ -34,6 +34,14 @@ impl Results {
             Detail::Rows => self.maps(),
         };
         notes.extend(self.not_drawn().chain(self.not_there()));
+        notes.push(self.share());
+        let files = self.files(folder);
+        let report = Report::new(&self.reports, &self.missing, &files);
+        Report { about: &about, notes: &notes, ..report }.text(detail)
+    }
+
+    /// How many cases and runs are in it, and of which part of the campaign they are.
+    fn share(&self) -> String {
         let runs: u64 = self.reports.iter().map(EngineReport::runs).sum();
         let part = match self.shard {
             Shard::WHOLE => String::new(),
@@ -41,10 +49,7 @@ impl Results {
         };
         let absent: u64 = self.absent.iter().map(|part| part.share(self.reached)).sum();
         let cases = count(self.shard.share(self.reached) - absent, "case");
-        notes.push(format!("{cases}{part}, {}", count(runs, "run")));
-        let files = self.files(folder);
-        let report = Report::new(&self.reports, &self.missing, &files);
-        Report { about: &about, notes: &notes, ..report }.text(detail)
+        format!("{cases}{part}, {}", count(runs, "run"))
     }
 
     /// How much of what there is to meet the cases met, a line each.
@@ -99,11 +104,13 @@ impl Results {
         unused.chain(in_part).collect()
     }
 
-    /// A report of the campaign: what was drawn, and what was not.
+    /// A report of the campaign: what was drawn, and what was not. That of a part says which one it is, or it would
+    /// pass for the whole.
     #[must_use]
     pub fn told(&self, run: Provenance) -> Provenance {
-        let campaign = self.campaign().to_string();
-        let about: Vec<_> = [campaign].into_iter().chain(self.plan.described()).collect();
+        let part = (self.shard != Shard::WHOLE).then(|| self.share());
+        let about = [self.campaign().to_string()].into_iter().chain(part);
+        let about: Vec<_> = about.chain(self.plan.described()).collect();
         let notes: Vec<_> =
             self.not_drawn().chain(self.not_there()).chain(self.not_all_drawn()).collect();
         let run = Provenance { seed: Some(self.plan.seed()), ..run };
