@@ -133,7 +133,7 @@ fn of_rare(op: &RareOp) -> Depends {
             Number::F32 => 32,
             Number::F64 => 64,
         }),
-        RareOp::Double(_)
+        RareOp::Double(..)
         | RareOp::ConvertPair { .. }
         | RareOp::Find64 { .. }
         | RareOp::MaskBits { .. }

@@ -96,7 +96,9 @@ fn signed(value: u64) -> i64 {
 fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64> {
     match op {
         RareOp::Convert(convert) => Box::new(move |[a, ..]| convert::convert(convert, a)),
-        RareOp::Double(op) => Box::new(move |sources| double::evaluate(op, sources)),
+        RareOp::Double(op, rounding) => {
+            Box::new(move |sources| double::evaluate(op, rounding, sources))
+        }
         RareOp::Half(half) => Box::new(move |sources| half_operation(half, sources)),
         RareOp::Narrow(op) => Box::new(move |sources| narrow::evaluate(op, sources)),
         RareOp::SetNarrow { to, comparison, flush, format, packed } => {

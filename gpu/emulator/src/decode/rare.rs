@@ -2,10 +2,11 @@
 
 use super::super::ir::{
     Address, Arithmetic, AsyncCopy, Base, Double, Extract, File, Half, InstructionClass,
-    IntegerBinary, Memory, Op, Permutation, Place, Rare, RareMemory, RareOp, SINK, Space, Test,
-    Wave,
+    IntegerBinary, Memory, Op, Permutation, Place, Rare, RareMemory, RareOp, Rounding, SINK, Space,
+    Test, Wave,
 };
 use super::super::parse::{Class, Operand, Parsed};
+use super::arithmetic::ROUNDINGS;
 use super::narrow::{COMPARISONS, narrow_type};
 use super::operands::{Decoded, Decoder};
 
@@ -187,10 +188,10 @@ impl<'a> Decoder<'_, 'a> {
         self.rare_op(RareOp::Test { test, double }, &[Predicate, source])
     }
 
-    /// Arithmetic on f64, rounded to nearest: other directions are not in the subset.
+    /// Arithmetic on f64.
     pub(super) fn double(&mut self) -> Parsed<Arithmetic> {
-        let nearest = self.take("rn");
-        let op = match (self.mnemonic, nearest) {
+        let rounding = self.take_one(&ROUNDINGS);
+        let op = match (self.mnemonic, rounding.is_some()) {
             ("add", _) => Double::Add,
             ("sub", _) => Double::Sub,
             ("mul", _) => Double::Mul,
@@ -222,7 +223,7 @@ impl<'a> Decoder<'_, 'a> {
                 &[B64; 3]
             }
         };
-        self.rare_op(RareOp::Double(op), widths)
+        self.rare_op(RareOp::Double(op, rounding.unwrap_or(Rounding::Nearest)), widths)
     }
 
     /// Arithmetic on 16-bit integers, which registers of 16 bits hold, or words in their lower half.

@@ -32,7 +32,7 @@ pub(crate) struct Rare {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RareOp {
     Convert(Convert),
-    Double(Double),
+    Double(Double, Rounding),
     Half(Half),
     Narrow(Narrow),
     /// `set.cmp.type.type` of f16, bf16 or pairs of them.
@@ -142,7 +142,7 @@ pub(crate) enum Wave {
     Cos,
 }
 
-/// Operations on f64, rounded to nearest where they round.
+/// Operations on f64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Double {
     Add,

@@ -1,15 +1,17 @@
-//! f64 arithmetic: that of IEEE 754, rounded to nearest, which is also Rust's. A result that is not a
+//! f64 arithmetic: that of IEEE 754; rounded to nearest it is also Rust's. A result that is not a
 //! number has the bits that devices give for an invalid operation, so that it does not depend on the
 //! processor which this runs on. Source: PTX ISA 8.4, "Floating Point Instructions".
 
-use super::super::ir::Double;
+mod directed;
+
+use super::super::ir::{Double, Rounding};
 
 /// What an invalid operation gives.
 pub(super) const NAN: u64 = 0xfff8_0000_0000_0000;
 
 const SIGN: u64 = 1 << 63;
 
-pub(super) fn evaluate(op: Double, [a, b, c, _]: [u64; 4]) -> u64 {
+pub(super) fn evaluate(op: Double, rounding: Rounding, [a, b, c, _]: [u64; 4]) -> u64 {
     let [x, y, z] = [a, b, c].map(f64::from_bits);
     let value = match op {
         Double::Add => x + y,
@@ -28,6 +30,11 @@ pub(super) fn evaluate(op: Double, [a, b, c, _]: [u64; 4]) -> u64 {
         // Bits, also of what is not a number.
         Double::Negate => return a ^ SIGN,
         Double::Abs => return a & !SIGN,
+    };
+    let value = match rounding {
+        Rounding::Nearest => value,
+        _ if value.is_nan() => value,
+        _ => directed::directed(op, [x, y, z], value, rounding),
     };
     if value.is_nan() { NAN } else { value.to_bits() }
 }

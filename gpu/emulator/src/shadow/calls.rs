@@ -6,14 +6,16 @@
 //! marker the operand is a constant, so that nothing inside is followed; at the last one the result has
 //! the function's value at the operand as it was before, and its derivative.
 
+use super::super::ir::Rounding;
 use super::super::lanes::Bits;
 use super::super::registers::Registers;
 use super::journal::{Journal, Loss};
 use super::marker::Marker;
-use super::number::{Shadow, Word};
+use super::number::{Shadow, Wide, Word};
 use super::registers::{Beside, Call};
 use super::table::accuracy::Accuracy;
 use super::table::{Function, Library};
+use super::wides::DOUBLE;
 
 /// A header for CUDA sources: compile with `-include`. Every call of a function of CUDA's library then tells
 /// where it begins and ends.
@@ -50,6 +52,15 @@ fn documented(function: Library) -> f64 {
         // Outside an interval around its zeros, where the absolute error counts.
         Library::LnGamma => 6.0,
         Library::Gamma => 11.0,
+        Library::Fmod | Library::Remainder => 0.0,
+    }
+}
+
+/// The same of double precision (the guide's table of it), of the functions that are marked there.
+fn documented_of_doubles(function: Library) -> f64 {
+    match function {
+        Library::Asinh | Library::Acosh => 3.0,
+        _ => 2.0,
     }
 }
 
@@ -66,14 +77,38 @@ impl Journal {
             let operand = self.float(self.word(beside, a, lane), self.words[0][lane]);
             let word = match marker {
                 Marker::Begin { function, operand: number } => {
-                    begin(beside, lane, (function, number), operand)
+                    begin(beside, lane, (function, number), operand);
+                    Word::None
                 }
                 Marker::End { function } => {
                     let result = f64::from(f32::from_bits(r.words.get(d)[lane]));
-                    self.end(beside, lane, function, (operand, result))
+                    let units = |library| documented(library) / 8_388_608.0;
+                    let model = Accuracy::rounded(Rounding::Nearest);
+                    let end = self.end(beside, lane, function, (operand, result), (model, &units));
+                    end.map_or(Word::None, Word::Float)
                 }
             };
             beside.set_word(d, lane, word);
+        }
+    }
+
+    /// A marker of f64 in one lane; `result` is what the maximum gives.
+    pub(super) fn marker_of_doubles(
+        &mut self,
+        beside: &mut Beside,
+        lane: usize,
+        (marker, operand, result): (Marker, Shadow, f64),
+    ) -> Wide {
+        match marker {
+            Marker::Begin { function, operand: number } => {
+                begin(beside, lane, (function, number), operand);
+                Wide::None
+            }
+            Marker::End { function } => {
+                let units = |library| documented_of_doubles(library) * f64::EPSILON;
+                let end = self.end(beside, lane, function, (operand, result), (DOUBLE, &units));
+                end.map_or(Wide::None, Wide::Double)
+            }
         }
     }
 
@@ -84,34 +119,31 @@ impl Journal {
         lane: usize,
         function: u8,
         (polynomial, result): (Shadow, f64),
-    ) -> Word {
+        (model, units): (Accuracy, &dyn Fn(Library) -> f64),
+    ) -> Option<Shadow> {
         let call = beside.calls.get_mut(lane).and_then(Vec::pop);
         let known = Library::ALL.get(usize::from(function)).copied();
         let (Some(call), Some(library)) = (call.filter(|call| call.function == function), known)
         else {
-            return Word::Float(self.begin_anew(result, &[Some(polynomial)], Loss::Unknown));
+            return Some(self.begin_anew(result, &[Some(polynomial)], Loss::Unknown));
         };
         beside.open = beside.open & !(1 << lane) | u32::from(call.was_open) << lane;
         let operands = &call.operands[..library.operands()];
         let function = Function::Library(library);
         // Half of the units at most of the function's value; what fast versions are off by besides is
         // taken as it comes, since it is theirs.
-        let model = Accuracy {
-            relative: documented(library) / 8_388_608.0,
-            ..Accuracy::rounded(super::super::ir::Rounding::Nearest)
-        };
         let at = |k: usize| operands.get(k).map_or(0.0, |shadow| shadow.x);
         let x = [at(0), at(1), 0.0];
         let y = super::table::value(function, x);
         let off = (result - y).abs();
-        let accuracy = Accuracy { absolute: model.absolute + off, correct: false, ..model };
-        let whole = self.scalar((function, accuracy), operands, call.was_open, result);
-        whole.map_or(Word::None, Word::Float)
+        let (relative, absolute) = (units(library), model.absolute + off);
+        let accuracy = Accuracy { relative, absolute, correct: false, ..model };
+        self.scalar((function, accuracy), operands, call.was_open, result)
     }
 }
 
 /// The begin of a call: inside, the operand is a constant.
-fn begin(beside: &mut Beside, lane: usize, (function, number): (u8, u8), operand: Shadow) -> Word {
+fn begin(beside: &mut Beside, lane: usize, (function, number): (u8, u8), operand: Shadow) {
     if beside.calls.len() <= lane {
         beside.calls.resize_with(lane + 1, Vec::new);
     }
@@ -121,5 +153,4 @@ fn begin(beside: &mut Beside, lane: usize, (function, number): (u8, u8), operand
         Some(call) if number > 0 && call.function == function => call.operands[1] = operand,
         _ => calls.push(Call { function, operands: [operand; 2], was_open }),
     }
-    Word::None
 }

@@ -5,14 +5,17 @@ mod fields;
 mod narrow;
 mod reversed;
 
-use super::super::ir::{Comparison, Double, File, Permutation, Place, Rare, RareOp, Wave};
+use super::super::ir::{
+    Comparison, Double, File, Permutation, Place, Rare, RareOp, Rounding, Wave,
+};
 use super::super::lanes::Bits;
 use super::super::rare::{logic3, permute, takes_first};
 use super::super::registers::Registers;
 use super::bits::{Integers, SIGN, upper_bfloat};
 use super::journal::Journal;
 use super::magic::rounds_doubles;
-use super::number::{Shadow, Wide, Word, is_near_zero, relevant};
+use super::marker::Marker;
+use super::number::{Shadow, UNIT, Wide, Word, is_near_zero, relevant};
 use super::registers::Beside;
 use super::table::accuracy::Accuracy;
 use super::table::{Function, Library};
@@ -125,7 +128,7 @@ impl Lane<'_> {
         let none = Left::Word(Word::None);
         match rare.op {
             RareOp::Convert(convert) => self.convert(convert),
-            RareOp::Double(op) => self.double_operation(op),
+            RareOp::Double(op, rounding) => self.double_operation(op, rounding),
             RareOp::Narrow(narrow) => Left::Word(self.narrow_operation(narrow)),
             RareOp::ConvertPair { format, .. } => Left::Word(self.convert_pair(format)),
             RareOp::SetNarrow { comparison, format, packed, .. } => {
@@ -341,12 +344,18 @@ impl Lane<'_> {
         }
     }
 
-    fn double_operation(&mut self, op: Double) -> Left {
+    fn double_operation(&mut self, op: Double, rounding: Rounding) -> Left {
         let operands = [0, 1, 2].map(|k| {
             let (wide, bits) = self.sources[k].wide();
             self.journal.double(wide, bits)
         });
         let result = f64::from_bits(self.result);
+        if op == Double::Max
+            && let Some(marker) = Marker::of_double(self.sources[1].wide().1)
+        {
+            let operand = (marker, operands[0], result);
+            return Left::Wide(self.journal.marker_of_doubles(self.beside, self.lane, operand));
+        }
         if rounds_doubles(op, &operands) {
             return Left::Wide(Wide::None);
         }
@@ -354,17 +363,20 @@ impl Lane<'_> {
         // 20 bits of the mantissa count.
         let gross = Accuracy { relative: 1.0 / 524_288.0, ..DOUBLE };
         let near = Accuracy { relative: 1.0 / 268_435_456.0, ..DOUBLE };
+        // Towards one side the next number may be a whole unit away.
+        let unit = if rounding == Rounding::Nearest { UNIT } else { 2.0 * UNIT };
+        let double = Accuracy { relative: unit, ..DOUBLE };
         let (function, accuracy, count) = match op {
-            Double::Add => (Function::Sum, DOUBLE, 2),
-            Double::Sub => (Function::Difference, DOUBLE, 2),
-            Double::Mul => (Function::Product, DOUBLE, 2),
-            Double::Fma => (Function::Fused, DOUBLE, 3),
-            Double::Div => (Function::Quotient, DOUBLE, 2),
-            Double::Reciprocal => (Function::Reciprocal, DOUBLE, 1),
+            Double::Add => (Function::Sum, double, 2),
+            Double::Sub => (Function::Difference, double, 2),
+            Double::Mul => (Function::Product, double, 2),
+            Double::Fma => (Function::Fused, double, 3),
+            Double::Div => (Function::Quotient, double, 2),
+            Double::Reciprocal => (Function::Reciprocal, double, 1),
             Double::GrossReciprocal => (Function::Reciprocal, gross, 1),
             Double::GrossReciprocalRoot => (Function::ReciprocalRoot, gross, 1),
             Double::ReciprocalRoot => (Function::ReciprocalRoot, near, 1),
-            Double::Sqrt => (Function::Root, DOUBLE, 1),
+            Double::Sqrt => (Function::Root, double, 1),
             Double::Negate => (Function::Negate, exact, 1),
             Double::Abs => (Function::Absolute, exact, 1),
             Double::Min | Double::Max => {

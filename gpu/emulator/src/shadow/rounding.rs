@@ -2,7 +2,7 @@
 
 use super::super::ir::{
     Approximation, Arithmetic, AtomicOp, Convert, Double, FloatBinary, FloatUnary, Narrow,
-    NarrowFormat, NarrowOp, Number, Op, RareOp,
+    NarrowFormat, NarrowOp, Number, Op, RareOp, Rounding,
 };
 use super::table::accuracy::Accuracy;
 
@@ -110,8 +110,9 @@ fn of_rare(op: RareOp) -> f64 {
             | (_, Number::Integer { .. }) => 0.0,
         },
         RareOp::ConvertPair { format, .. } => of_format(format),
-        RareOp::Double(Double::Negate | Double::Abs | Double::Min | Double::Max) => 0.0,
-        RareOp::Double(_) => OF_F64,
+        RareOp::Double(Double::Negate | Double::Abs | Double::Min | Double::Max, _) => 0.0,
+        RareOp::Double(_, Rounding::Nearest) => OF_F64,
+        RareOp::Double(..) => 2.0 * OF_F64,
         RareOp::Narrow(Narrow { op, format, .. }) => match op {
             NarrowOp::Add | NarrowOp::Sub | NarrowOp::Mul | NarrowOp::Fma => of_format(format),
             NarrowOp::Negate | NarrowOp::Abs | NarrowOp::Min { .. } | NarrowOp::Max { .. } => 0.0,

@@ -4,6 +4,7 @@ mod atomics;
 mod bits;
 mod conventions;
 mod decisions;
+mod doubles;
 mod elements;
 mod extremes;
 mod functions;

@@ -17,6 +17,10 @@ TWO = "powf atan2f hypotf rhypotf".split()
 # C++'s names of the same, of which those for double stay as they are.
 PLAIN = """exp exp10 expm1 log log10 log1p sin cos tan sinpi cospi asin acos atan sinh cosh tanh asinh acosh
 atanh erf erfc normcdf lgamma tgamma cbrt rcbrt exp2 log2""".split()
+# Those of double precision that are marked, with their numbers and what is called where both operands are float.
+# The polynomials of others are followed.
+DOUBLE = {"asinh": 17, "acosh": 18, "atanh": 19}
+DOUBLE_TWO = {"pow": (29, "powf"), "fmod": (33, "fmodf"), "remainder": (34, "remainderf")}
 HERE = pathlib.Path(__file__).parent
 
 
@@ -65,19 +69,77 @@ def header():
 """)
     for name in PLAIN:
         add(f"static __device__ __forceinline__ float splatcheck_{name}(float a) {{ return splatcheck_{name}f(a); }}\n")
-        add(f"static __device__ __forceinline__ double splatcheck_{name}(double a) {{ return {name}(a); }}\n")
+        call = ";" if name in DOUBLE else f" {{ return {name}(a); }}"
+        add(f"static __device__ __forceinline__ double splatcheck_{name}(double a){call}\n")
     # NVRTC has no std of its own.
     add("#ifndef __CUDACC_RTC__\nnamespace std {\n")
     for name in ONE + TWO + PLAIN:
         add(f"using ::splatcheck_{name};\n")
     add("}\n#endif\n")
+    doubles(add)
     for name in ONE + TWO:
         add(f"#define {name} splatcheck_{name}\n")
     add("#define sincosf splatcheck_sincosf\n")
-    for name in PLAIN:
+    for name in PLAIN + list(DOUBLE_TWO):
         add(f"#define {name} splatcheck_{name}\n")
     add("#endif\n#endif\n")
     (HERE / "markers.cuh").write_text("".join(lines))
+
+
+def doubles(add):
+    """Functions of double precision; they stand last, so that nothing above moves to another line."""
+
+    def marker(name, bits):
+        add(f"""static __device__ __forceinline__ double splatcheck_{name}(double x) {{
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF80000{bits:08X};" : "=d"(y) : "d"(x));
+    return y;
+}}
+""")
+
+    for name, k in DOUBLE.items():
+        marker(f"begin_{name}", 0x7FC10000 | k)
+        marker(f"end_{name}", 0x7FC20000 | k)
+        add(f"""static __device__ __forceinline__ double splatcheck_{name}(double a) {{
+    return splatcheck_end_{name}({name}(splatcheck_begin_{name}(a)));
+}}
+""")
+    for name, (k, single) in DOUBLE_TWO.items():
+        marker(f"begin_{name}", 0x7FC10000 | k)
+        marker(f"second_{name}", 0x7FC10100 | k)
+        marker(f"end_{name}", 0x7FC20000 | k)
+        single = f"splatcheck_{single}" if single in TWO else single
+        add(f"""static __device__ __forceinline__ double splatcheck_{name}(double a, double b) {{
+    double first = splatcheck_begin_{name}(a), second = splatcheck_second_{name}(b);
+    return splatcheck_end_{name}({name}(first, second));
+}}
+static __device__ __forceinline__ double splatcheck_{name}(double a, float b) {{
+    return splatcheck_{name}(a, static_cast<double>(b));
+}}
+static __device__ __forceinline__ double splatcheck_{name}(float a, double b) {{
+    return splatcheck_{name}(static_cast<double>(a), b);
+}}
+static __device__ __forceinline__ float splatcheck_{name}(float a, float b) {{ return {single}(a, b); }}
+""")
+
+    def others():
+        """Operands of other types call what they call without this header."""
+        for name in DOUBLE_TWO:
+            add(f"""template <class A, class B>
+static __device__ __forceinline__ auto splatcheck_{name}(A a, B b) -> decltype({name}(a, b)) {{
+    return {name}(a, b);
+}}
+""")
+
+    others()
+    add("#ifndef __CUDACC_RTC__\nnamespace std {\n")
+    for name in DOUBLE_TWO:
+        for one, other in ("double", "double"), ("double", "float"), ("float", "double"), ("float", "float"):
+            result = "double" if "double" in (one, other) else "float"
+            add(f"static __device__ __forceinline__ {result} splatcheck_{name}({one} a, {other} b) {{ ")
+            add(f"return ::splatcheck_{name}(a, b); }}\n")
+    others()
+    add("}\n#endif\n")
 
 
 def kernels(library):

@@ -500,11 +500,11 @@ static __device__ __forceinline__ double splatcheck_cosh(double a) { return cosh
 static __device__ __forceinline__ float splatcheck_tanh(float a) { return splatcheck_tanhf(a); }
 static __device__ __forceinline__ double splatcheck_tanh(double a) { return tanh(a); }
 static __device__ __forceinline__ float splatcheck_asinh(float a) { return splatcheck_asinhf(a); }
-static __device__ __forceinline__ double splatcheck_asinh(double a) { return asinh(a); }
+static __device__ __forceinline__ double splatcheck_asinh(double a);
 static __device__ __forceinline__ float splatcheck_acosh(float a) { return splatcheck_acoshf(a); }
-static __device__ __forceinline__ double splatcheck_acosh(double a) { return acosh(a); }
+static __device__ __forceinline__ double splatcheck_acosh(double a);
 static __device__ __forceinline__ float splatcheck_atanh(float a) { return splatcheck_atanhf(a); }
-static __device__ __forceinline__ double splatcheck_atanh(double a) { return atanh(a); }
+static __device__ __forceinline__ double splatcheck_atanh(double a);
 static __device__ __forceinline__ float splatcheck_erf(float a) { return splatcheck_erff(a); }
 static __device__ __forceinline__ double splatcheck_erf(double a) { return erf(a); }
 static __device__ __forceinline__ float splatcheck_erfc(float a) { return splatcheck_erfcf(a); }
@@ -589,6 +589,163 @@ using ::splatcheck_exp2;
 using ::splatcheck_log2;
 }
 #endif
+static __device__ __forceinline__ double splatcheck_begin_asinh(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC10011;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_end_asinh(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC20011;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_asinh(double a) {
+    return splatcheck_end_asinh(asinh(splatcheck_begin_asinh(a)));
+}
+static __device__ __forceinline__ double splatcheck_begin_acosh(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC10012;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_end_acosh(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC20012;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_acosh(double a) {
+    return splatcheck_end_acosh(acosh(splatcheck_begin_acosh(a)));
+}
+static __device__ __forceinline__ double splatcheck_begin_atanh(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC10013;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_end_atanh(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC20013;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_atanh(double a) {
+    return splatcheck_end_atanh(atanh(splatcheck_begin_atanh(a)));
+}
+static __device__ __forceinline__ double splatcheck_begin_pow(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC1001D;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_second_pow(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC1011D;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_end_pow(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC2001D;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_pow(double a, double b) {
+    double first = splatcheck_begin_pow(a), second = splatcheck_second_pow(b);
+    return splatcheck_end_pow(pow(first, second));
+}
+static __device__ __forceinline__ double splatcheck_pow(double a, float b) {
+    return splatcheck_pow(a, static_cast<double>(b));
+}
+static __device__ __forceinline__ double splatcheck_pow(float a, double b) {
+    return splatcheck_pow(static_cast<double>(a), b);
+}
+static __device__ __forceinline__ float splatcheck_pow(float a, float b) { return splatcheck_powf(a, b); }
+static __device__ __forceinline__ double splatcheck_begin_fmod(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC10021;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_second_fmod(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC10121;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_end_fmod(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC20021;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_fmod(double a, double b) {
+    double first = splatcheck_begin_fmod(a), second = splatcheck_second_fmod(b);
+    return splatcheck_end_fmod(fmod(first, second));
+}
+static __device__ __forceinline__ double splatcheck_fmod(double a, float b) {
+    return splatcheck_fmod(a, static_cast<double>(b));
+}
+static __device__ __forceinline__ double splatcheck_fmod(float a, double b) {
+    return splatcheck_fmod(static_cast<double>(a), b);
+}
+static __device__ __forceinline__ float splatcheck_fmod(float a, float b) { return fmodf(a, b); }
+static __device__ __forceinline__ double splatcheck_begin_remainder(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC10022;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_second_remainder(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC10122;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_end_remainder(double x) {
+    double y;
+    asm volatile("max.f64 %0, %1, 0d7FF800007FC20022;" : "=d"(y) : "d"(x));
+    return y;
+}
+static __device__ __forceinline__ double splatcheck_remainder(double a, double b) {
+    double first = splatcheck_begin_remainder(a), second = splatcheck_second_remainder(b);
+    return splatcheck_end_remainder(remainder(first, second));
+}
+static __device__ __forceinline__ double splatcheck_remainder(double a, float b) {
+    return splatcheck_remainder(a, static_cast<double>(b));
+}
+static __device__ __forceinline__ double splatcheck_remainder(float a, double b) {
+    return splatcheck_remainder(static_cast<double>(a), b);
+}
+static __device__ __forceinline__ float splatcheck_remainder(float a, float b) { return remainderf(a, b); }
+template <class A, class B>
+static __device__ __forceinline__ auto splatcheck_pow(A a, B b) -> decltype(pow(a, b)) {
+    return pow(a, b);
+}
+template <class A, class B>
+static __device__ __forceinline__ auto splatcheck_fmod(A a, B b) -> decltype(fmod(a, b)) {
+    return fmod(a, b);
+}
+template <class A, class B>
+static __device__ __forceinline__ auto splatcheck_remainder(A a, B b) -> decltype(remainder(a, b)) {
+    return remainder(a, b);
+}
+#ifndef __CUDACC_RTC__
+namespace std {
+static __device__ __forceinline__ double splatcheck_pow(double a, double b) { return ::splatcheck_pow(a, b); }
+static __device__ __forceinline__ double splatcheck_pow(double a, float b) { return ::splatcheck_pow(a, b); }
+static __device__ __forceinline__ double splatcheck_pow(float a, double b) { return ::splatcheck_pow(a, b); }
+static __device__ __forceinline__ float splatcheck_pow(float a, float b) { return ::splatcheck_pow(a, b); }
+static __device__ __forceinline__ double splatcheck_fmod(double a, double b) { return ::splatcheck_fmod(a, b); }
+static __device__ __forceinline__ double splatcheck_fmod(double a, float b) { return ::splatcheck_fmod(a, b); }
+static __device__ __forceinline__ double splatcheck_fmod(float a, double b) { return ::splatcheck_fmod(a, b); }
+static __device__ __forceinline__ float splatcheck_fmod(float a, float b) { return ::splatcheck_fmod(a, b); }
+static __device__ __forceinline__ double splatcheck_remainder(double a, double b) { return ::splatcheck_remainder(a, b); }
+static __device__ __forceinline__ double splatcheck_remainder(double a, float b) { return ::splatcheck_remainder(a, b); }
+static __device__ __forceinline__ double splatcheck_remainder(float a, double b) { return ::splatcheck_remainder(a, b); }
+static __device__ __forceinline__ float splatcheck_remainder(float a, float b) { return ::splatcheck_remainder(a, b); }
+template <class A, class B>
+static __device__ __forceinline__ auto splatcheck_pow(A a, B b) -> decltype(pow(a, b)) {
+    return pow(a, b);
+}
+template <class A, class B>
+static __device__ __forceinline__ auto splatcheck_fmod(A a, B b) -> decltype(fmod(a, b)) {
+    return fmod(a, b);
+}
+template <class A, class B>
+static __device__ __forceinline__ auto splatcheck_remainder(A a, B b) -> decltype(remainder(a, b)) {
+    return remainder(a, b);
+}
+}
+#endif
 #define expf splatcheck_expf
 #define exp10f splatcheck_exp10f
 #define expm1f splatcheck_expm1f
@@ -652,5 +809,8 @@ using ::splatcheck_log2;
 #define rcbrt splatcheck_rcbrt
 #define exp2 splatcheck_exp2
 #define log2 splatcheck_log2
+#define pow splatcheck_pow
+#define fmod splatcheck_fmod
+#define remainder splatcheck_remainder
 #endif
 #endif

@@ -50,7 +50,7 @@ impl Journal {
             | RareOp::Half(_) => self.turn_signs(r, rare.d, lanes),
             // They compare nothing.
             RareOp::Convert(_)
-            | RareOp::Double(_)
+            | RareOp::Double(..)
             | RareOp::Narrow(_)
             | RareOp::ConvertPair { .. }
             | RareOp::MulWideHalf { .. }

@@ -1,11 +1,12 @@
-//! Functions of CUDA's single-precision library: what a call means, whatever the compiler makes of it.
+//! Functions of CUDA's library: what a call means, whatever the compiler makes of it.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI, SQRT_2};
 
 use super::super::number::UNIT;
 use super::special::{digamma, erf, erfc, ln_gamma};
 
-/// A function of CUDA's library (CUDA Math API, "Single Precision Mathematical Functions").
+/// A function of CUDA's library (CUDA Math API, "Single Precision Mathematical Functions", and the last two of double
+/// precision).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(in super::super) enum Library {
@@ -42,11 +43,13 @@ pub(in super::super) enum Library {
     Atan2,
     Hypot,
     ReciprocalHypot,
+    Fmod,
+    Remainder,
 }
 
 impl Library {
     /// By number.
-    pub(in super::super) const ALL: [Self; 33] = [
+    pub(in super::super) const ALL: [Self; 35] = [
         Self::Exp,
         Self::Exp10,
         Self::Expm1,
@@ -80,11 +83,18 @@ impl Library {
         Self::Atan2,
         Self::Hypot,
         Self::ReciprocalHypot,
+        Self::Fmod,
+        Self::Remainder,
     ];
 
     pub(in super::super) const fn operands(self) -> usize {
         match self {
-            Self::Power | Self::Atan2 | Self::Hypot | Self::ReciprocalHypot => 2,
+            Self::Power
+            | Self::Atan2
+            | Self::Hypot
+            | Self::ReciprocalHypot
+            | Self::Fmod
+            | Self::Remainder => 2,
             _ => 1,
         }
     }
@@ -127,6 +137,8 @@ impl Library {
             Self::Atan2 => a.atan2(b),
             Self::Hypot => a.hypot(b),
             Self::ReciprocalHypot => 1.0 / a.hypot(b),
+            Self::Fmod => a % b,
+            Self::Remainder => remainder(a, b),
         }
     }
 
@@ -203,6 +215,8 @@ impl Library {
             }
             Self::Hypot => [a / y, b / y, 0.0],
             Self::ReciprocalHypot => [-a * y.powi(3), -b * y.powi(3), 0.0],
+            // a less a whole number of b.
+            Self::Fmod | Self::Remainder => [1.0, -self.times(a, b), 0.0],
         }
     }
 
@@ -252,8 +266,19 @@ impl Library {
             Self::LnGamma | Self::Gamma => a - r <= 0.0,
             Self::Atan2 => holds_origin || b - s < 0.0 && a.abs() <= r,
             Self::ReciprocalHypot => holds_origin,
+            // The whole number is another one, or b may be 0.
+            Self::Fmod | Self::Remainder => {
+                let ends = [(-r, -s), (-r, s), (r, -s), (r, s)];
+                let all = ends.map(|(r, s)| self.times(a + r, b + s));
+                b.abs() <= s || all.iter().any(|times| *times != all[0])
+            }
             _ => false,
         }
+    }
+
+    /// How many times b is in a: what the whole number is that fmod and remainder take away.
+    fn times(self, a: f64, b: f64) -> f64 {
+        ((a - self.value([a, b, 0.0])) / b).round_ties_even()
     }
 
     /// The most of `f` at the ends of what the operands reach.
@@ -274,6 +299,21 @@ impl Library {
 /// The derivative of a power by its exponent; of a base of 0 the power stays 0.
 fn by_exponent(base: f64, power: f64) -> f64 {
     if power == 0.0 { 0.0 } else { power * base.ln() }
+}
+
+/// a less the nearest multiple of b, of two the even one (IEEE 754-2019, 5.3.1). The remainder by 2 b, of which the
+/// quotient is even, is exact, and so is what is taken from it.
+fn remainder(a: f64, b: f64) -> f64 {
+    let (rest, b) = (a % (2.0 * b), b.abs());
+    let (size, sign) = (rest.abs(), rest.signum());
+    // Between b and 2 b the difference is exact (Sterbenz).
+    if size - b >= 0.5 * b {
+        sign * (size - 2.0 * b)
+    } else if size > 0.5 * b {
+        sign * (size - b)
+    } else {
+        rest
+    }
 }
 
 /// sin(pi a): the nearest whole number is taken away first, exactly.

@@ -63,13 +63,17 @@ fn operands(function: Function, draw: &mut Draw) -> [f64; 3] {
                 draw.between(-8.0, 8.0)
             }
             L::Tanh | L::Erf | L::Erfc | L::NormCdf => draw.between(-4.0, 4.0),
-            L::Hypot | L::ReciprocalHypot => draw.any(),
+            L::Hypot | L::ReciprocalHypot | L::Fmod | L::Remainder => draw.any(),
         },
         _ => draw.any(),
     };
     let second = match function {
         Function::Library(L::Power) => draw.between(-4.0, 4.0),
         Function::Library(L::Atan2) => draw.between(0.5, 8.0),
+        // Away from where the whole number is another one.
+        Function::Library(L::Fmod | L::Remainder) => {
+            first / (draw.between(0.0, 6.0).floor() + draw.between(0.1, 0.4))
+        }
         Function::Exchanged => first * draw.between(0.9, 1.1),
         _ => draw.any(),
     };
