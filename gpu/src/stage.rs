@@ -14,7 +14,7 @@ mod steps;
 mod work;
 
 pub use buffer::{Buffer, Buffers};
-pub use launches::ExtraLaunches;
+pub use launches::{ExactArrays, Exactly, ExtraLaunches};
 pub use record::{Language, Param, Value};
 pub use shape::{Dim, Sizes};
 pub use steps::LoopRun;

@@ -27,6 +27,7 @@ mod fixed_point;
 mod floats;
 pub(super) mod follow;
 mod horner;
+mod host;
 pub(super) mod journal;
 mod literals;
 mod magic;

@@ -3,6 +3,9 @@
 //! returns. Arrays that both have stay where the forward kernel left them, with their exact values, also
 //! where the backward kernel wants them in another buffer.
 
+mod checkpoints;
+mod places;
+
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,6 +15,7 @@ use splatcheck_emulator::{
     Share,
 };
 
+use self::places::{Place, Places, note, taken};
 use super::engine::EmulatorEngine;
 use crate::artifact::Artifact;
 use crate::engine::EngineError;
@@ -104,16 +108,6 @@ pub struct PairRun<'e> {
     pub returned: Vec<Returned>,
 }
 
-/// A buffer and a word of it.
-type Place = (Buffer, usize);
-
-/// Where the elements of arrays lie: a stage may read one and write another of the same name.
-#[derive(Debug, Default)]
-struct Places {
-    read: BTreeMap<&'static str, Vec<Place>>,
-    written: BTreeMap<&'static str, Vec<Place>>,
-}
-
 /// The name that a gradient begins with.
 const GRADIENT: &str = "v_";
 
@@ -171,12 +165,20 @@ impl EmulatorEngine {
     /// As [`Self::sweep`].
     pub fn differentiate(&mut self, pair: Pair<'_>) -> Result<PairRun<'_>, EngineError> {
         let (mut places, sweep) = self.forward(pair)?;
-        let Pair { backward: (backward, given), setting, .. } = pair;
-        self.shadowed(Shadowing::Values, |engine| {
+        let Pair { forward, backward: (backward, given), setting } = pair;
+        let decided = self.shadowed(Shadowing::Values, |engine| {
+            if backward.inputs.iter().any(|port| port.name == checkpoints::NAME) {
+                engine.note_checkpoints(forward, &mut places)?;
+            }
             engine.backward(backward, given, setting, &mut places)
         })?;
         let written = |of: &SweptGradient| self.returned(of.name, &places.written[of.name]);
-        let returned = sweep.gradients.iter().map(written).collect::<Result<_, _>>()?;
+        let mut returned: Vec<Returned> =
+            sweep.gradients.iter().map(written).collect::<Result<_, _>>()?;
+        if !decided {
+            let found = returned.iter_mut().flat_map(|returned| &mut returned.found);
+            found.for_each(|exact| exact.uncertainty = f64::INFINITY);
+        }
         Ok(PairRun { memory: self.memory_mut(), sweep, returned })
     }
 
@@ -203,25 +205,34 @@ impl EmulatorEngine {
         Ok((places, Sweep { gradient, gradients, artifact, lines: OnceCell::new() }))
     }
 
-    /// The launches of the backward stage.
+    /// The launches of the backward stage. Whether no rounding of a host decides which kernel's lane adds what, so
+    /// that the host may differ there from the forward stage.
     fn backward(
         &mut self,
         stage: Stage,
         given: &Tensors,
         setting: Option<Setting>,
         places: &mut Places,
-    ) -> Result<(), EngineError> {
+    ) -> Result<bool, EngineError> {
         let own = stage.extra_launches(setting.map(|setting| setting.reduction));
         let Some(own) = own else {
-            return self.row(stage.spec(), given, setting, places).map(|_| ());
+            self.row(stage.spec(), given, setting, places)?;
+            return Ok(true);
         };
         let derived = (own.derive)(given)?;
+        let exact = own.exact.map_or(Ok(None), |exactly| exactly(given))?;
+        let decided = own.exact.is_none() || exact.is_some();
+        for (name, numbers) in exact.unwrap_or_default() {
+            let at = self.memory_mut().upload_input(name, &bytes_of(derived.f32(name)?));
+            self.memory_mut().set_exact(at, &numbers);
+            places.read.insert(name, (0..numbers.len()).map(|word| (at, word)).collect());
+        }
         let first = own.of_first(given, &derived)?;
         let (written, _) = self.row(own.first, &first, setting, places)?;
-        match own.of_second(given, &derived, &written)? {
-            Some((second, inputs)) => self.row(second, &inputs, None, places).map(|_| ()),
-            None => Ok(()),
+        if let Some((second, inputs)) = own.of_second(given, &derived, &written)? {
+            self.row(second, &inputs, None, places)?;
         }
+        Ok(decided)
     }
 
     /// One launch. An array whose place is known comes from there, and all arrays have a place after it.
@@ -353,26 +364,9 @@ fn derivatives(
     Ok(SweptGradient { name: port.name, of: of.name, shape, expected, input })
 }
 
-/// The places of a buffer's words, in their order; `None` where one of its arrays has none.
-fn taken(ports: &[(&'static str, Vec<usize>)], places: &Places) -> Option<Vec<Place>> {
-    let mut all = Vec::new();
-    for (port, words) in ports {
-        let from = places.read.get(port).or_else(|| places.written.get(port))?;
-        all.extend(words.iter().zip(from).map(|(&word, &place)| (word, place)));
-    }
-    all.sort_unstable_by_key(|(word, _)| *word);
-    Some(all.into_iter().map(|(_, place)| place).collect())
-}
-
-/// The arrays of a buffer lie there; one that has a place keeps it.
-fn note(
-    ports: Vec<(&'static str, Vec<usize>)>,
-    at: Buffer,
-    places: &mut BTreeMap<&'static str, Vec<Place>>,
-) {
-    for (port, words) in ports {
-        places.entry(port).or_insert_with(|| words.into_iter().map(|word| (at, word)).collect());
-    }
+/// The bytes of floats as they lie in memory.
+fn bytes_of(floats: &[f32]) -> Vec<u8> {
+    floats.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
 /// What is no fault of a kernel.

@@ -10,6 +10,7 @@ use crate::error::EngineError;
 use crate::reduction::{Reduction, Setting};
 use crate::stage::Work;
 use crate::tensor::{TensorError, Tensors};
+use splatcheck_emulator::Exact;
 use std::collections::BTreeMap;
 
 /// The launches of a reduction, where they are not the stage's own.
@@ -24,7 +25,15 @@ pub struct ExtraLaunches {
     pub second: Option<&'static StageSpec>,
     /// What the host makes of the stage's inputs, for either launch.
     pub derive: fn(&Tensors) -> Result<Tensors, TensorError>,
+    /// What the floats among that stand for, where there are any.
+    pub exact: Option<Exactly>,
 }
+
+/// What the floats that a host derives stand for; `None` where its roundings may decide more than a number.
+pub type Exactly = fn(&Tensors) -> Result<Option<ExactArrays>, TensorError>;
+
+/// Floats that a host has made, by their names, with what they stand for.
+pub type ExactArrays = Vec<(&'static str, Vec<Exact>)>;
 
 impl ExtraLaunches {
     /// The inputs of the first launch, from the stage's and what was derived from them.

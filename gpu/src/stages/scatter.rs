@@ -137,8 +137,13 @@ fn check(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {
 
 /// The reduction `per-key`: a lane for each row, which walks the list of the row's elements. The host makes
 /// the lists, sorted by row. `M` elements have a key.
-const PER_KEY_LAUNCHES: ExtraLaunches =
-    ExtraLaunches { reduction: Reduction::PerKey, first: &PER_KEY, second: None, derive: invert };
+const PER_KEY_LAUNCHES: ExtraLaunches = ExtraLaunches {
+    reduction: Reduction::PerKey,
+    first: &PER_KEY,
+    second: None,
+    derive: invert,
+    exact: None,
+};
 
 /// The lists: `offsets` [E+1], where each row's begins, and `order` [M], the elements row by row.
 fn invert(inputs: &Tensors) -> Result<Tensors, TensorError> {

@@ -44,7 +44,7 @@ impl Shadowing {
 }
 
 /// What is known of an element beside its float.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Exact {
     /// The value of the same operations in real arithmetic.
     pub value: f64,

@@ -9,6 +9,7 @@ mod elements;
 mod extremes;
 mod functions;
 mod gradients;
+mod hosts;
 mod integers;
 mod kinks;
 mod openness;

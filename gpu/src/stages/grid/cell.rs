@@ -1,9 +1,26 @@
 //! The entries that points touch, as a host makes them for the reduction `per-key`: the cell, its corners'
 //! rows and weights in f32, operation by operation as in `cell.cuh` (docs/src/grid.md has the formulas).
 //! Where roundings decide a cell, the host's decision is one of those that kernels may come to.
+//!
+//! The same operations on [`Exact`] numbers, along the path that f32 took, give what the weights stand for.
+
+use std::ops::{Add, Mul, Sub};
+
+use splatcheck_emulator::Exact;
 
 use super::shared::MOST_DIMENSIONS;
 use crate::tensor::{TensorError, Tensors};
+
+/// What weights are computed with: f32, or exact numbers.
+trait Real:
+    Copy + Default + From<f32> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+{
+}
+
+impl<T> Real for T where
+    T: Copy + Default + From<f32> + Add<Output = T> + Sub<Output = T> + Mul<Output = T>
+{
+}
 
 /// Numbers of an axis each; axes that a position has not got come last.
 type Axes<T> = [T; MOST_DIMENSIONS];
@@ -46,11 +63,16 @@ struct Level {
 struct Cell {
     left: Axes<u32>,
     right: Axes<u32>,
-    fraction: Axes<f32>,
-    lower: Axes<f32>,
-    upper: Axes<f32>,
     /// How many axes come before each by descending fraction, of equal ones the lower first.
     rank: Axes<usize>,
+}
+
+/// Where a point is in its cell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Inside<T> {
+    fraction: Axes<T>,
+    lower: Axes<T>,
+    upper: Axes<T>,
 }
 
 /// One addition to the table: features of a level by a weight.
@@ -61,6 +83,8 @@ pub(super) struct Term {
     /// The row of `v_features` [N,L,F], taken as [N L, F].
     pub(super) source: u32,
     pub(super) weight: f32,
+    /// What the weight stands for; `None` where a rounding may have decided which cell it is of.
+    pub(super) exact: Option<Exact>,
 }
 
 /// All additions to the table, level by level and point by point.
@@ -78,13 +102,17 @@ pub(super) fn terms(inputs: &Tensors) -> Result<Vec<Term>, TensorError> {
             if fields.zero_outside && (below || beyond) {
                 continue;
             }
-            let cell = fields.locate(level, position);
+            let located: Axes<f32> = fields.located(level, position);
+            let inside = fields.inside(&located, &located);
+            let cell = fields.cell(&located, &inside);
+            let exact = fields.exactly(level, position, &located);
             // Rows of v_features have numbers of 32 bits, as the kernels' indices do.
             let source = u32::try_from(point * levels.len() + l).unwrap_or(u32::MAX);
             terms.extend((0..fields.corners()).map(|corner| Term {
                 row: fields.row(level, &cell, corner),
                 source,
-                weight: fields.weight(&cell, corner),
+                weight: fields.weight(&cell, &inside, corner),
+                exact: exact.map(|exact| fields.weight(&cell, &exact, corner)),
             }));
         }
     }
@@ -133,45 +161,74 @@ impl Fields {
     }
 
     /// Moves the axes' numbers along the diagonal by (sqrt(d + 1) - 1) / d of their sum.
-    fn skew(&self, axes: &mut [f32]) {
+    fn skew<T: Real>(&self, axes: &mut [T]) {
         let factor = match self.dimensions {
             0 | 1 => 0.414_213_57_f32,
             2 => 0.366_025_4,
             3 => 0.333_333_34,
             _ => 0.309_017,
         };
-        let along = factor * axes.iter().fold(0.0, |sum, x| sum + x);
-        axes.iter_mut().for_each(|x| *x += along);
+        let along = T::from(factor) * axes.iter().fold(T::from(0.0), |sum, &x| sum + x);
+        axes.iter_mut().for_each(|x| *x = *x + along);
     }
 
-    fn locate(&self, level: &Level, position: &[f32]) -> Cell {
-        let mut located = [0.0; MOST_DIMENSIONS];
-        for (at, x) in located.iter_mut().zip(position) {
-            let scaled = level.scale * x;
-            *at = if self.half { scaled + 0.5 } else { scaled };
+    /// The point in units of the level's cells.
+    fn located<T: Real>(&self, level: &Level, position: &[f32]) -> Axes<T> {
+        let mut located = [T::default(); MOST_DIMENSIONS];
+        for (at, &x) in located.iter_mut().zip(position) {
+            let scaled = T::from(level.scale) * T::from(x);
+            *at = if self.half { scaled + T::from(0.5) } else { scaled };
         }
         if self.skewed {
             self.skew(&mut located[..self.dimensions]);
         }
-        let mut cell = Cell { lower: [1.0; MOST_DIMENSIONS], ..Cell::default() };
+        located
+    }
+
+    /// Where the point is in the cell that the host has found.
+    fn inside<T: Real>(&self, located: &Axes<T>, host: &Axes<f32>) -> Inside<T> {
+        let [one, two, three] = [1.0, 2.0, 3.0].map(T::from);
+        let mut inside = Inside { lower: [one; MOST_DIMENSIONS], ..Inside::default() };
+        for (j, (&at, host)) in located.iter().zip(host).enumerate().take(self.dimensions) {
+            let t = at - T::from(host.floor());
+            let u = if self.smoothstep { t * t * (three - two * t) } else { t };
+            inside.fraction[j] = t;
+            (inside.lower[j], inside.upper[j]) = (one - u, u);
+        }
+        inside
+    }
+
+    fn cell(&self, located: &Axes<f32>, inside: &Inside<f32>) -> Cell {
+        let mut cell = Cell::default();
         for (j, &at) in located.iter().enumerate().take(self.dimensions) {
             let vertex = at.floor();
-            let t = at - vertex;
             #[expect(clippy::cast_possible_truncation, reason = "it saturates, as on a device")]
             let left = (vertex as i32).cast_unsigned();
             let on_vertex = self.ceil && vertex == at;
-            let u = if self.smoothstep { t * t * (3.0 - 2.0 * t) } else { t };
             cell.left[j] = left;
             cell.right[j] = if on_vertex { left } else { left.wrapping_add(1) };
-            cell.fraction[j] = t;
-            (cell.lower[j], cell.upper[j]) = (1.0 - u, u);
         }
-        let fractions = &cell.fraction[..self.dimensions];
+        let fractions = &inside.fraction[..self.dimensions];
         for (j, own) in fractions.iter().enumerate() {
             let before = |&(k, other): &(usize, &f32)| other > own || other == own && k < j;
             cell.rank[j] = fractions.iter().enumerate().filter(before).count();
         }
         cell
+    }
+
+    /// Where the point really is in the cell that the host has found; `None` where a rounding may have decided the
+    /// cell, or the order of its axes.
+    fn exactly(&self, level: &Level, position: &[f32], host: &Axes<f32>) -> Option<Inside<Exact>> {
+        let located: Axes<Exact> = self.located(level, position);
+        let inside = self.inside(&located, host);
+        let fractions = &inside.fraction[..self.dimensions];
+        let is_open = located[..self.dimensions].iter().any(|at| at.has_open_floor())
+            || self.simplex
+                && fractions
+                    .iter()
+                    .enumerate()
+                    .any(|(j, own)| fractions[..j].iter().any(|other| own.is_open_beside(*other)));
+        (!is_open).then_some(inside)
     }
 
     /// Of a cube bit j of the corner's number, of a simplex the first `corner` axes by descending fraction.
@@ -195,18 +252,19 @@ impl Fields {
         level.offset + number.checked_rem(level.entries).unwrap_or(0)
     }
 
-    fn weight(&self, cell: &Cell, corner: usize) -> f32 {
+    fn weight<T: Real>(&self, cell: &Cell, inside: &Inside<T>, corner: usize) -> T {
+        let [zero, one] = [0.0, 1.0].map(T::from);
         if self.simplex {
             let at = |rank| (0..self.dimensions).find(|&j| cell.rank[j] == rank);
-            let fraction = |rank| at(rank).map_or(0.0, |j| cell.fraction[j]);
-            let before = if corner == 0 { 1.0 } else { fraction(corner - 1) };
+            let fraction = |rank| at(rank).map_or(zero, |j| inside.fraction[j]);
+            let before = if corner == 0 { one } else { fraction(corner - 1) };
             return if corner == self.dimensions { before } else { before - fraction(corner) };
         }
         if self.nearest {
-            return 1.0;
+            return one;
         }
-        let side = |j: usize| if corner >> j & 1 == 1 { cell.upper[j] } else { cell.lower[j] };
-        (0..self.dimensions).fold(1.0, |weight, j| weight * side(j))
+        let side = |j: usize| if corner >> j & 1 == 1 { inside.upper[j] } else { inside.lower[j] };
+        (0..self.dimensions).fold(one, |weight, j| weight * side(j))
     }
 }
 

@@ -3,34 +3,51 @@
 //!
 //! Symbols as in [`super`]; `M` additions to the table, one for each corner of each point on each level.
 
-use super::cell::terms;
+use super::cell::{Term, terms};
 use super::shared::{BLOCK_ROWS, E, F, NAME, V_FEATURES};
 use crate::reduction::Reduction;
 use crate::stage::{
-    Buffer, Buffers, Dim, ExtraLaunches, Keyed, LoopRun, Param, Port, Ptx, Reductions, StageSpec,
-    Text, Value, Wgsl,
+    Buffer, Buffers, Dim, ExactArrays, ExtraLaunches, Keyed, LoopRun, Param, Port, Ptx, Reductions,
+    StageSpec, Text, Value, Wgsl,
 };
 use crate::stages::per_key::starts;
 use crate::stages::per_key::{LAUNCH, lists, loop_steps as steps};
 use crate::tensor::{Data, Dtype, TensorError, Tensors};
 
-pub(super) const LAUNCHES: ExtraLaunches =
-    ExtraLaunches { reduction: Reduction::PerKey, first: &PER_KEY, second: None, derive: invert };
+pub(super) const LAUNCHES: ExtraLaunches = ExtraLaunches {
+    reduction: Reduction::PerKey,
+    first: &PER_KEY,
+    second: None,
+    derive: invert,
+    exact: Some(exactly),
+};
+
+/// Where each entry's list of additions begins, and the lists one after another.
+fn entry_by_entry(inputs: &Tensors) -> Result<(Vec<u32>, Vec<Term>), TensorError> {
+    let terms = terms(inputs)?;
+    let rows: Vec<u32> = terms.iter().map(|term| term.row).collect();
+    let (offsets, order) = lists(&rows, inputs.u32("entries")?[0] as usize);
+    Ok((offsets, order.into_iter().map(|place| terms[place as usize]).collect()))
+}
 
 /// The lists: `row_offsets` [E+1], where each entry's begins, and of each addition, entry by entry, the row
 /// of gradients (`sources` [M]) and the weight (`weights` [M]).
 fn invert(inputs: &Tensors) -> Result<Tensors, TensorError> {
-    let terms = terms(inputs)?;
-    let rows: Vec<u32> = terms.iter().map(|term| term.row).collect();
-    let (offsets, order) = lists(&rows, inputs.u32("entries")?[0] as usize);
-    let ordered = || order.iter().map(|&place| &terms[place as usize]);
-    let sources = ordered().map(|term| term.source).collect();
-    let weights = ordered().map(|term| term.weight).collect();
+    let (offsets, terms) = entry_by_entry(inputs)?;
+    let sources = terms.iter().map(|term| term.source).collect();
+    let weights = terms.iter().map(|term| term.weight).collect();
     let mut derived = Tensors::new();
     derived.array("row_offsets", &[offsets.len()], Data::U32(offsets))?;
-    derived.array("sources", &[order.len()], Data::U32(sources))?;
-    derived.array("weights", &[order.len()], Data::F32(weights))?;
+    derived.array("sources", &[terms.len()], Data::U32(sources))?;
+    derived.array("weights", &[terms.len()], Data::F32(weights))?;
     Ok(derived)
+}
+
+/// What the weights stand for; `None` where a rounding may have decided a cell.
+fn exactly(inputs: &Tensors) -> Result<Option<ExactArrays>, TensorError> {
+    let (_, terms) = entry_by_entry(inputs)?;
+    let weights: Option<Vec<_>> = terms.iter().map(|term| term.exact).collect();
+    Ok(weights.map(|weights| vec![("weights", weights)]))
 }
 
 const BUFFERS: Buffers = Buffers {

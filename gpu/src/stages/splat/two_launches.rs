@@ -23,12 +23,14 @@ pub(super) static ALL: &[ExtraLaunches] = &[
         first: &SORTED,
         second: Some(&REDUCE_BY_KEY),
         derive: sort_by_gaussian,
+        exact: None,
     },
     ExtraLaunches {
         reduction: Reduction::Fixed,
         first: &FIXED,
         second: Some(&FROM_FIXED_POINT),
         derive: |_| Ok(Tensors::new()),
+        exact: None,
     },
 ];
 
