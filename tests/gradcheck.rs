@@ -1,5 +1,6 @@
 //! `splatcheck gradcheck`, `compare` and `accuracy`: pairs of kernels that no oracle of ours knows.
 
+mod chains;
 mod explained;
 mod half;
 mod kinks;

@@ -289,11 +289,13 @@ pub(super) fn notes(ran: &Ran) -> String {
             match (all.iter().all(|(_, checked)| checked.lost.is_empty()), open > 0) {
                 (false, _) => "a number was lost on the way",
                 (true, false) => {
-                    "they are uncertain as a whole: a divisor or radicand may be zero, equal numbers are compared, or \
-                     nearly all of a number cancels"
+                    "they are uncertain as a whole: a divisor or radicand may be zero, equal numbers are compared, \
+                     nearly all of a number cancels, or a long chain of steps has made the uncertainty grow: try \
+                     fewer steps"
                 }
                 (true, true) => {
-                    "an open comparison may have left something out, or a divisor may be zero"
+                    "an open comparison may have left something out, a divisor may be zero, or a long chain of \
+                     steps has made the uncertainty grow: try fewer steps"
                 }
             }
         );
