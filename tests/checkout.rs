@@ -47,7 +47,7 @@ fn a_checkout_is_compared_with_what_a_preset_was_read_at() {
     let all = say(here, &["check", "--checkout", "checkout"]);
     assert!(
         all.code == Some(2)
-            && all.out.contains("inria (3D Gaussian Splatting, 2023)\n  not tied: "),
+            && all.out.contains("inria (3D Gaussian Splatting, 2023)\n  file missing: "),
         "{all:?}"
     );
 }

@@ -35,6 +35,7 @@ PROJECTIONS = [
 FULL = [
     ("fastgs", "fastgs", "backward_wrapper", "scale twice", ["two-cameras"]),
     ("fastgs", "fastgs", "backward_wrapper", "zero at the clamp", ["clamped"]),
+    ("faster-gs", "faster_gs", "backward_wrapper", "the last is not blended", ["stops"]),
     ("inria", "inria_full", "rasterize_gaussians", "view matrix", ["two-cameras"]),
 ]
 
@@ -56,6 +57,17 @@ def clamped():
     changed = large.replace('opacity = "0x3f800000"', "opacity = 0.9998", 1)
     assert text != large != changed, "the scene has changed"
     return changed
+
+
+def stops():
+    """A scene in which every pixel stops at the fourth of a few Gaussians."""
+    text = text_of("everyone-stops")
+    assert "repeat = 300" in text, "the scene has changed"
+    return text.replace("repeat = 300", "repeat = 8")
+
+
+# Scenes that are one of the corpus with a change.
+CHANGED = {"clamped": clamped, "stops": stops}
 
 
 @pytest.mark.parametrize(("preset", "module", "function", "bug", "options"), RASTER)
@@ -96,7 +108,7 @@ def test_a_jax_kernel_from_scene_to_gradients(preset, module, function, bug, sce
     right = kernel(module, function, monkeypatch)
     others = ["harmonics", "tile-corner"]
     for scene in [*others, *scenes]:
-        (tmp_path / f"{scene}.toml").write_text(clamped() if scene == "clamped" else text_of(scene))
+        (tmp_path / f"{scene}.toml").write_text(CHANGED[scene]() if scene in CHANGED else text_of(scene))
     options = {"preset": preset, "level": "full", "corpus": tmp_path, "count": 0, "layouts": False}
     result = splatcheck.check(right, **options)
     assert result.verdict == "agree" and result.cases >= 3, result
@@ -121,6 +133,7 @@ LEVELS = [
     ("inria", "raster"),
     ("inria", "full"),
     ("fastgs", "full"),
+    ("faster-gs", "full"),
     ("brush", "raster"),
 ]
 

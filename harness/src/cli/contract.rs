@@ -48,7 +48,8 @@ impl ModelName {
 pub struct ContractArgs {
     /// The project whose kernel your program is: its arrays' names and layouts, what is built
     /// into it, its formulation and arithmetic, at a level that the preset has. One of gsplat-1.5,
-    /// gsplat-main, inria, fastgs, brush, gswarp, fvdb, or the path of your own (.toml): docs/src/presets.md describes them
+    /// gsplat-main, inria, fastgs, faster-gs, brush, gswarp, fvdb, or the path of your own (.toml):
+    /// docs/src/presets.md describes them
     /// [default: gsplat's names and shapes, nothing built in]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,

@@ -37,11 +37,12 @@ use std::sync::Arc;
 use source::Source;
 
 /// Name and text of each preset of our own.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 8] = [
     ("gsplat-1.5", include_str!("presets/gsplat-1.5.toml")),
     ("gsplat-main", include_str!("presets/gsplat-main.toml")),
     ("inria", include_str!("presets/inria.toml")),
     ("fastgs", include_str!("presets/fastgs.toml")),
+    ("faster-gs", include_str!("presets/faster-gs.toml")),
     ("brush", include_str!("presets/brush.toml")),
     ("gswarp", include_str!("presets/gswarp.toml")),
     ("fvdb", include_str!("presets/fvdb.toml")),

@@ -18,7 +18,8 @@ def backward_wrapper(x, meta, bug=None):
     return {"image": image, "alpha": alpha} | {f"grad_{k}": v for k, v in zip(NAMES, grads, strict=True)}
 
 
-def rasterize(parameters, x, meta, bug):
+def projected(parameters, x, meta, bug=None):
+    """Depths, colours, splats (centre, conic, opacity) and pixels."""
     (means, scales, quats, logits, dc, rest, w2c), (h, w) = parameters, x["grad_image"].shape[1:]
     fx, fy, cx, cy = x["K"][0, 0], x["K"][1, 1], x["K"][0, 2], x["K"][1, 2]
     turn, shift = w2c[:3, :3], w2c[:3, 3]
@@ -32,6 +33,12 @@ def rasterize(parameters, x, meta, bug):
     opacities = jax.nn.sigmoid(logits[:, 0]) * (seen & (det > 0))
     colors = gaussians.colors(jnp.concatenate([dc, rest], axis=1), means + turn.T @ shift)
     ys, xs = (jnp.asarray(k, jnp.float32) + 0.5 for k in np.indices((h, w)))
+    centers = jnp.stack([fx * tx / tz + cx, fy * ty / tz + cy], -1)
+    return position[:, 2], colors, (centers, conics, opacities), (ys, xs)
+
+
+def rasterize(parameters, x, meta, bug):
+    depths, colors, splats, (ys, xs) = projected(parameters, x, meta, bug)
 
     def pair(center, conic, opacity):
         power = gaussians.power(center, conic, xs, ys)
@@ -42,6 +49,5 @@ def rasterize(parameters, x, meta, bug):
             alpha = gradient + jax.lax.stop_gradient(alpha - gradient)
         return alpha, (power <= 0) & (alpha >= 1 / 255)
 
-    splats = (jnp.stack([fx * tx / tz + cx, fy * ty / tz + cy], -1), conics, opacities)
-    image, t = gaussians.blended((h, w), position[:, 2], colors, splats, pair)
+    image, t = gaussians.blended(ys.shape, depths, colors, splats, pair)
     return image + t * x["bg_color"][:, None, None], (1 - t)[None]

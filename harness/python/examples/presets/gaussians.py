@@ -57,16 +57,16 @@ def power(center, conic, xs, ys):
     return -0.5 * (a * dx * dx + c * dy * dy) - b * dx * dy
 
 
-def blended(size, depths, colors, splats, pair):
+def blended(size, depths, colors, splats, pair, last_counts=False):
     """Image [3, H, W] and transmittance, front to back while that is 1e-4 or more; `pair` gives a splat's alpha
-    at every pixel, and where it counts."""
+    at every pixel, and where it counts. Whether the splat that takes it below is blended, `last_counts` says."""
 
     def step(state, one):
         (image, t, going), (color, splat) = state, one
         alpha, counts = pair(*splat)
         counts &= going
         going = going & ~(counts & (t * (1 - alpha) < 1e-4))
-        alpha = jnp.where(counts & going, alpha, 0.0)
+        alpha = jnp.where(counts if last_counts else counts & going, alpha, 0.0)
         return (image + alpha * t * color[:, None, None], t * (1 - alpha), going), None
 
     order = jnp.argsort(depths, stable=True)

@@ -159,13 +159,16 @@ enum Language {
     Cuda,
     /// `def name(name: type, ...)`, as Warp has it.
     Python,
+    /// `@group(0) @binding(1) var<storage, read> name: type;`: the bindings of the file that has the entry point.
+    Wgsl,
 }
 
 impl Language {
     fn of(file: &str) -> Self {
-        match Path::new(file).extension().is_some_and(|extension| extension == "py") {
-            true => Self::Python,
-            false => Self::Cuda,
+        match Path::new(file).extension().and_then(|extension| extension.to_str()) {
+            Some("py") => Self::Python,
+            Some("wgsl") => Self::Wgsl,
+            _ => Self::Cuda,
         }
     }
 
@@ -174,16 +177,33 @@ impl Language {
         match self {
             Self::Cuda => "__global__",
             Self::Python => "def",
+            Self::Wgsl => "fn",
         }
     }
 
-    /// The name in a parameter's tokens: the last word before a default or a bound, or the first word.
+    /// The parameters of the declaration that begins at this place.
+    fn parameters<'t, 's>(
+        self,
+        tokens: &'t [&'s str],
+        at: usize,
+        kernel: &str,
+    ) -> Option<Vec<&'t [&'s str]>> {
+        let list = list_of(&tokens[at + 1..], kernel)?;
+        Some(match self {
+            Self::Cuda | Self::Python => split(list),
+            Self::Wgsl => bindings(tokens),
+        })
+    }
+
+    /// The name in a parameter's tokens: the last word before a default or a bound, the first word, or the word
+    /// before a colon.
     fn name(self, tokens: &[&str]) -> String {
         let head = tokens.iter().take_while(|token| !matches!(**token, "=" | "["));
-        let words: Vec<_> = head.filter(|token| is_word(token)).collect();
+        let mut words = head.filter(|token| is_word(token));
         let name = match self {
             Self::Cuda => words.last(),
-            Self::Python => words.first(),
+            Self::Python => words.next(),
+            Self::Wgsl => tokens.iter().take_while(|token| **token != ":").last(),
         };
         name.map_or_else(String::new, ToString::to_string)
     }
@@ -194,10 +214,23 @@ fn declarations(text: &str, language: Language, kernel: &str) -> Vec<Declaration
     let tokens = tokens(text, language);
     let begins = tokens.iter().enumerate().filter(|(_, token)| **token == language.begin());
     let found = begins.filter_map(|(at, _)| {
-        let list = list_of(&tokens[at + 1..], kernel)?;
-        let all = split(list);
+        let all = language.parameters(&tokens, at, kernel)?;
         let names = all.iter().map(|one| language.name(one)).collect();
         Some(Declaration { parameters: all.iter().map(|one| one.join(" ")).collect(), names })
+    });
+    found.collect()
+}
+
+/// Variables with a place in a group, in the order of the text: from the first attribute to the semicolon.
+/// Those of every branch of a preprocessor are there.
+fn bindings<'t, 's>(tokens: &'t [&'s str]) -> Vec<&'t [&'s str]> {
+    let ends = tokens.iter().enumerate().filter(|(_, token)| **token == ";");
+    let found = ends.filter_map(|(end, _)| {
+        let place = |word: &str| tokens[..end].windows(2).rposition(|two| *two == ["@", word]);
+        let begin = place("group")?.min(place("binding")?);
+        let declared = &tokens[begin..end];
+        let plain = !declared.iter().any(|token| matches!(*token, ";" | "{" | "}"));
+        (plain && declared.contains(&"var")).then_some(declared)
     });
     found.collect()
 }
@@ -255,12 +288,12 @@ fn tokens(text: &str, language: Language) -> Vec<&str> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let is_comment = match language {
-            Language::Cuda => rest.starts_with("//"),
+            Language::Cuda | Language::Wgsl => rest.starts_with("//"),
             Language::Python => first == '#',
         };
         let length = if is_comment {
             rest.find('\n').unwrap_or(rest.len())
-        } else if language == Language::Cuda && rest.starts_with("/*") {
+        } else if language != Language::Python && rest.starts_with("/*") {
             rest[2..].find("*/").map_or(rest.len(), |end| end + 4)
         } else if first.is_alphanumeric() || first == '_' {
             rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())

@@ -58,6 +58,43 @@ fn a_parameter_list_is_its_words_without_comments_and_white_space() {
     assert_eq!(only(python, Language::Python, "blend").names, ["one", "two"], "the first words");
 }
 
+/// Bindings in either order of their attributes, and in both branches of a preprocessor.
+const WGSL: &str = "
+#import helpers;
+// @group(0) @binding(9) var<storage, read> no: u32;
+@group(0) @binding(0) var<storage, read> scale: helpers::Scale;
+@binding(1) @group(0)
+var<storage, read_write> sums: array<atomic<u32>>; /* of rows */
+#ifdef FLOATS
+    @group(0) @binding(2) var<storage, read> rows: array<f32>;
+    fn other() {}
+#else
+    @group(0) @binding(2) var<storage, read> rows: array<u32>;
+#endif
+var<workgroup> shared_rows: array<f32, 64>;
+@compute @workgroup_size(64)
+fn add(@builtin(local_invocation_index) lane: u32) { let at: u32 = lane; }
+";
+
+#[test]
+fn the_list_of_an_entry_point_of_wgsl_is_the_bindings_of_its_file() {
+    let found = only(WGSL, Language::Wgsl, "add");
+    let expected = [
+        "@ group ( 0 ) @ binding ( 0 ) var < storage , read > scale : helpers : : Scale",
+        "@ binding ( 1 ) @ group ( 0 ) var < storage , read_write > sums : array < atomic < u32 > >",
+        "@ group ( 0 ) @ binding ( 2 ) var < storage , read > rows : array < f32 >",
+        "@ group ( 0 ) @ binding ( 2 ) var < storage , read > rows : array < u32 >",
+    ];
+    assert_eq!(found.parameters, expected, "without the workgroup's variable");
+    assert_eq!(found.names, ["scale", "sums", "rows", "rows"]);
+    assert_eq!(declarations(WGSL, Language::Wgsl, "main"), [], "no such entry point");
+    let other = WGSL.replace("binding(1)", "binding(3)");
+    assert_ne!(only(&other, Language::Wgsl, "add").sha256(), found.sha256(), "another place");
+    for end in 0..WGSL.len() {
+        assert!(declarations(&WGSL[..end], Language::Wgsl, "add").len() <= 1, "torn at {end}");
+    }
+}
+
 /// A text that ends anywhere is no reason to fail.
 #[test]
 fn a_torn_text_declares_nothing_or_less() {
