@@ -168,13 +168,57 @@ fn projections_that_leave_out_what_no_tile_lists_are_judged_by_that_rule() {
     };
     on("camera_project_tiles", &tiles).exits(0);
     on("camera_project_pixels", &pixels).exits(0);
-    for (program, manifest) in
-        [("camera_project_pixels", &tiles), ("camera_project_tiles", &pixels)]
-    {
+    for (program, manifest, words) in [
+        ("camera_project_pixels", &tiles, "looks like: what lies beside the image is left out by"),
+        ("camera_project_tiles", &pixels, "looks like: what no tile lists is left out, where"),
+    ] {
         let said = on(program, manifest).exits(1);
         assert!(said.out.contains("  visible["), "{program}: {}", said.out);
+        said.prints(words);
         say(here, &again(&said.out)).exits(1).prints("exactly the recorded failure");
     }
+}
+
+/// A kernel that projects and evaluates harmonics in one launch, as 3D Gaussian Splatting's preprocessing does, and the
+/// gradients of both: it is judged whole, and a fault of either part is found.
+#[test]
+fn a_projection_with_its_colours_is_judged_as_one_stage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = |name: &str| fs::read_to_string(kernel(name)).expect("readable");
+    let (forward, backward) =
+        (text("camera_preprocess.toml"), text("camera_preprocess_backward.toml"));
+    let on = |program: &str, manifest: &str, generator: &str| {
+        fs::write(here.join("m.toml"), manifest).expect("written");
+        let cases = ["--generator", generator, "--cases", "20", "--jobs", "2"];
+        judged(here, (program, "m.toml"), &cases)
+    };
+    for generator in ["colors", "typical"] {
+        on("camera_preprocess", &forward, generator)
+            .exits(0)
+            .prints("NOT EXERCISED: covars2d: no parameter");
+        on("camera_preprocess", &backward, generator)
+            .exits(0)
+            .prints("NOT EXERCISED: v_opacities, v_viewmats: no parameter");
+    }
+    let lost = "looks like: the path through the direction of view is missing";
+    for (program, manifest, generator, wrong) in [
+        ("camera_preprocess_broken", &forward, "typical", "  colors["),
+        ("camera_preprocess_late", &forward, "colors", "  clamped["),
+        ("camera_preprocess_broken", &backward, "colors", "  v_colors["),
+        ("camera_preprocess_late", &backward, "colors", lost),
+    ] {
+        let said = on(program, manifest, generator).exits(1);
+        assert!(said.out.contains(wrong), "{program}: {}", said.out);
+        say(here, &again(&said.out)).exits(1).prints("exactly the recorded failure");
+    }
+    // Rows that are read in another order.
+    let turned = forward.replace(
+        "{ fields = [\"conics\", \"opacities\"], role",
+        "{ fields = [\"opacities\", \"conics\"], role",
+    );
+    assert_ne!(turned, forward, "the fields have changed");
+    on("camera_preprocess", &turned, "colors").exits(1);
 }
 
 /// Without radii nobody says what the kernel culled; without an array of the colours it takes direct ones.

@@ -9,7 +9,7 @@
 // lists, by one radius of three standard deviations of the longer axis, as 3D Gaussian Splatting does; with PIXELS it
 // leaves out what is beside the image instead.
 
-#include "gsplat_project.cuh"
+#include "camera.cuh"
 
 namespace own {
 
@@ -27,45 +27,6 @@ using Radii = int2;
 constexpr float ALPHA_MIN = 1.0f / 255.0f;
 constexpr float SIGMAS = 3.33f;
 #endif
-
-// The tiles of 16 pixels along an axis of so many pixels that list an interval, as their number.
-__device__ inline int listed(float mean, float radius, int pixels) {
-    const int tiles = (pixels + 15) / 16;
-    const int first = min(tiles, max(0, static_cast<int>((mean - radius) / 16.0f)));
-    const int end = min(tiles, max(0, static_cast<int>((mean + radius + 16.0f - 1.0f) / 16.0f)));
-    return end - first;
-}
-
-__device__ inline Camera camera_of(const float* view, float fx, float fy, float limit_x, float limit_y) {
-    Camera camera = {};
-    for (unsigned i = 0; i < 3; i++) {
-        for (unsigned j = 0; j < 4; j++) {
-            camera.viewmat[i][j] = view[4 * j + i];
-        }
-    }
-    camera.focal[0] = fx;
-    camera.focal[1] = fy;
-    camera.low[0] = -limit_x;
-    camera.high[0] = limit_x;
-    camera.low[1] = -limit_y;
-    camera.high[1] = limit_y;
-    return camera;
-}
-
-// The camera with the lower and the upper limits of x/z and y/z.
-__device__ inline Camera limited(Camera camera, const float2* limits) {
-    for (unsigned i = 0; i < 2; i++) {
-        camera.low[i] = i == 0 ? limits[0].x : limits[0].y;
-        camera.high[i] = i == 0 ? limits[1].x : limits[1].y;
-    }
-    return camera;
-}
-
-// A row of the projection times a mean.
-__device__ inline float times(const float* matrix, unsigned row, Vec3 m) {
-    const float* at = matrix + row;
-    return at[0] * m.x + at[4] * m.y + at[8] * m.z + at[12];
-}
 
 __global__ void camera_project_fwd(
     const int gaussians,
@@ -180,13 +141,8 @@ __global__ void camera_project_colors(
     radius[id] = 1;
     const Vec3 offset = {g.mean.x - campos[0], g.mean.y - campos[1], g.mean.z - campos[2]};
     const Vec3 d = (1.0f / sqrtf(dot(offset, offset))) * offset;
-    float color[3] = {0.5f, 0.5f, 0.5f};
-    const float* own = sh + 3 * coefficients * id;
-    sh_basis(d, (degree + 1) * (degree + 1), [&](unsigned k, float basis) {
-        for (unsigned i = 0; i < 3; i++) {
-            color[i] += basis * own[3 * k + i];
-        }
-    });
+    float color[3];
+    color_of(sh + 3 * coefficients * id, (degree + 1) * (degree + 1), d, color);
     for (unsigned i = 0; i < 3; i++) {
         colors[3 * id + i] = fmaxf(color[i], 0.0f);
 #if defined(LATE)
@@ -267,19 +223,8 @@ __global__ void camera_project_bwd(
         v[i] = clamped[3 * id + i] ? 0.0f : v_colors[3 * id + i];
 #endif
     }
-    const unsigned used = (degree + 1) * (degree + 1);
-    const float* own = sh + 3 * coefficients * id;
-    float* out = v_sh + 3 * coefficients * id;
-    sh_basis(d, used, [&](unsigned k, float basis) {
-        for (unsigned i = 0; i < 3; i++) {
-            out[3 * k + i] = basis * v[i];
-        }
-    });
-    Vec3 v_direction = {0.0f, 0.0f, 0.0f};
-    sh_basis_gradient(d, used, [&](unsigned k, Vec3 gradient) {
-        const float by = own[3 * k] * v[0] + own[3 * k + 1] * v[1] + own[3 * k + 2] * v[2];
-        v_direction = v_direction + by * gradient;
-    });
+    const unsigned first = 3 * coefficients * id;
+    const Vec3 v_direction = color_vjp(sh + first, (degree + 1) * (degree + 1), d, v, v_sh + first);
     one.mean = one.mean + normalize_vjp(d, length, v_direction);
     add_gaussian(one, id, v_means, v_quats, v_scales);
 }

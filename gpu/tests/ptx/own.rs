@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 56] = [
+const KERNELS: [Row; 59] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -65,6 +65,9 @@ const KERNELS: [Row; 56] = [
     ("camera_project", "_late", &["LATE"], Headers),
     ("camera_project", "_tiles", &["TILES"], Headers),
     ("camera_project", "_pixels", &["TILES", "PIXELS"], Headers),
+    ("camera_preprocess", "", &[], Headers),
+    ("camera_preprocess", "_broken", &["BROKEN"], Headers),
+    ("camera_preprocess", "_late", &["LATE"], Headers),
     ("ngp_grid", "", &[], Headers),
     ("ngp_grid", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "_half", &["HALF"], Headers),

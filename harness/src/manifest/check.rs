@@ -19,6 +19,7 @@ use crate::manifest::types::{Argument, Language, Manifest, Parameter, Presets, S
 use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
 use splatcheck_judge::workload::{BuiltIn, Constant};
+use splatcheck_workloads::layout::held::held_twice;
 use splatcheck_workloads::layout::packed::LIST;
 use splatcheck_workloads::layout::symbols::{self, OF_CAMERA, OF_CAMERA_AND_IMAGE, instead_of};
 use splatcheck_workloads::layout::written::{At, beyond, line};
@@ -439,18 +440,9 @@ impl Check<'_> {
                     return wrong(value, advice);
                 }
             }
-            let mut others = seen.iter().filter(|(known, ..)| *known != array);
-            let same = others.find_map(|(known, ..)| array.same_numbers(Some(known)));
-            if let Some([a, b]) = same.or_else(|| array.same_numbers(None)) {
-                if a == b {
-                    return wrong(
-                        format!("{} twice", a.name()),
-                        "an output holds each number once",
-                    );
-                }
-                let value = format!("{} beside {}", a.name(), b.name());
-                let advice =
-                    "one of them is judged: give the other a buffer of its own, such as zeros";
+            let others = seen.iter().map(|(known, ..)| *known).filter(|known| *known != array);
+            let advice = "one of them is judged: give the other a buffer of its own, such as zeros";
+            if let Some((value, advice)) = held_twice(array, others, advice) {
                 return wrong(value, advice);
             }
             seen.push((array, *start, parameter.line));

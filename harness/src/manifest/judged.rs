@@ -186,21 +186,14 @@ impl Manifest {
         let reach = if self.kind.projects() { Reach::All } else { Reach::Raster };
         let ruled = self.rules.applied_to(case, reach);
         if self.kind.knows_the_image() {
-            let ports = self.written().filter_map(|tensor| Some(tensor.port(self.kind)?.0));
-            let mut returns: Vec<_> = ports.collect();
-            returns.push(Tensor::Radii.name());
-            let mut tensors = self.arrays().flat_map(|(_, array)| array.tensors());
-            let compensations = match tensors.any(|tensor| tensor.means_compensations(self.kind)) {
-                true => Compensations::Always,
-                false => Compensations::Never,
-            };
-            let extra_roundings = self.projection_roundings;
+            let tensors: Vec<_> = self.arrays().flat_map(|(_, array)| array.tensors()).collect();
             let culling = match self.rules.tile_size {
                 None => Culling::Pixels,
                 Some(_) => Culling::Tiles,
             };
-            let kernel = Kernel { extra_roundings, returns, compensations, culling };
-            return Ok(comparing::on_image(judged_on_foreign(ruled), kernel));
+            let counted = (self.projection_roundings, culling);
+            let kernel = Kernel::of(self.kind, &tensors, Compensations::Always, counted);
+            return Ok(self.with_clamped(comparing::on_image(judged_on_foreign(ruled), kernel)));
         }
         let halves = self.halves();
         let rounded = RoundedInputs::new(&halves.inputs);
@@ -217,10 +210,7 @@ impl Manifest {
                 comparing::without(judged, &self.left_out())
             }
             false => {
-                let judged = judged_on_foreign(ruled);
-                let clamped = self.written().any(|tensor| tensor == Tensor::Clamped);
-                let judged = if clamped { comparing::with_clamped(judged) } else { judged };
-                comparing::without(judged, &self.left_out())
+                comparing::without(self.with_clamped(judged_on_foreign(ruled)), &self.left_out())
             }
         };
         let judged = match self.has_magnitudes() {
@@ -229,6 +219,14 @@ impl Manifest {
         };
         let judged = comparing::in_halves(judged, halves);
         Ok(if self.all_views { comparing::all_views(judged) } else { judged })
+    }
+
+    /// The case, with the flags of clamped colours where its kernels return them.
+    fn with_clamped(&self, case: AnyCase) -> AnyCase {
+        match self.written().any(|tensor| tensor == Tensor::Clamped) {
+            true => comparing::with_clamped(case),
+            false => case,
+        }
     }
 
     /// The workload that its cases are of.
@@ -268,29 +266,23 @@ impl Manifest {
         // One that takes both and returns the gradients of one is judged on the cases that have it.
         let returned = [Tensor::VColors, Tensor::VSh];
         let returned = returned.map(|tensor| names(&[tensor, Tensor::VColorsOrSh]));
-        let (direct, harmonics) = match (self.kind, direct && harmonics, returned) {
-            (KernelKind::ProjectBackward, true, [true, false]) => (true, false),
-            (KernelKind::ProjectBackward, true, [false, true]) => (false, true),
+        let as_given = self.kind.returns_colors_as_given();
+        let (direct, harmonics) = match (as_given, direct && harmonics, returned) {
+            (true, true, [true, false]) => (true, false),
+            (true, true, [false, true]) => (false, true),
             (_, _, _) => (direct, harmonics),
         };
         match (self.kind, direct, harmonics) {
-            (KernelKind::Project | KernelKind::ProjectBackward, false, true) => {
-                ColorForms::Harmonics
+            _ if !self.kind.projects() => ColorForms::Both,
+            (_, false, true) => ColorForms::Harmonics,
+            (_, true, false) | (KernelKind::ProjectBackward, false, false) => ColorForms::Direct,
+            (KernelKind::ProjectOnImageBackward, false, false)
+                if names(&[Tensor::VProjectedColors]) =>
+            {
+                ColorForms::Direct
             }
-            (KernelKind::Project, true, false)
-            | (KernelKind::ProjectBackward, true | false, false) => ColorForms::Direct,
-            (KernelKind::Project, false, false)
-            | (KernelKind::Project | KernelKind::ProjectBackward, true, true)
-            | (
-                KernelKind::Rasterize
-                | KernelKind::RasterizeBackward
-                | KernelKind::Full
-                | KernelKind::ProjectOnImage
-                | KernelKind::ProjectOnImageBackward
-                | KernelKind::Of(_),
-                _,
-                _,
-            ) => ColorForms::Both,
+            // It has no part in them.
+            (_, false, false) | (_, true, true) => ColorForms::Both,
         }
     }
 

@@ -7,10 +7,8 @@ use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{EngineError, Tensors};
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::convention::Profile;
-use splatcheck_workloads::splat::kernel_rules::KernelRules;
+use splatcheck_workloads::splat::kernel_rules::{Fields, KernelRules};
 use splatcheck_workloads::splat::{CameraForms, ColorForms};
-
-use splatcheck_workloads::splat::kernel_rules::Fields;
 
 const GOOD: &str = r#"
 kernel = "k"
@@ -371,6 +369,7 @@ fn numbers_and_matrices_of_a_camera_belong_to_projections() {
         ("project_backward", "f32 = \"fy\"", one),
         ("project_backward", "tensor = \"clamped\", as = \"u8\"", any),
         ("project_backward", "tensor = \"radius\"", any),
+        ("project_on_image", "tensor = \"clamped\", as = \"u8\"", any),
         ("project_on_image", "f32 = \"tan_fovx\"", CameraForms { middle: true, ..one }),
         ("project_on_image", "tensor = \"projmats\"", CameraForms { one: false, middle: true }),
     ] {
@@ -386,7 +385,6 @@ fn numbers_and_matrices_of_a_camera_belong_to_projections() {
         ("project", "tensor = \"projmats\"", "'projmats': this stage knows no image"),
         ("rasterize", "f32 = \"fx\"", "'fx': a rasterization is given what was projected"),
         ("rasterize_backward", "tensor = \"campos\"", "'campos': a rasterization is given"),
-        ("project_on_image", "tensor = \"clamped\"", "'clamped': this stage has no colours"),
         ("project_backward", "tensor = \"radii\", as = \"u8\"", "only clamped and visible"),
         ("project_on_image", "tensor = \"radius\"", "it is one for both axes only with"),
         ("project_backward", "tensor = \"means\", as = \"u8\"", "'u8' for means: only"),
@@ -394,6 +392,26 @@ fn numbers_and_matrices_of_a_camera_belong_to_projections() {
     ] {
         let text = refused(&of(stage, parameter));
         assert!(text.starts_with("line 5: parameter 1") && text.contains(words), "{text}: {words}");
+    }
+}
+
+/// A projection onto the image may have a part in the colours, and then is run on the cases of their form.
+#[test]
+fn the_colours_that_a_projection_onto_the_image_names_decide_its_cases() {
+    let written = |name: &str| format!("{{ tensor = \"{name}\", role = \"write\" }}");
+    let read = |name: &str| format!("{{ tensor = \"{name}\" }}");
+    for (stage, parameters, forms) in [
+        ("project_on_image", vec![read("opacities")], ColorForms::Both),
+        ("project_on_image", vec![read("sh"), written("colors")], ColorForms::Harmonics),
+        ("project_on_image", vec![read("colors"), read("sh"), written("colors")], ColorForms::Both),
+        ("project_on_image_backward", vec![read("v_conics")], ColorForms::Both),
+        ("project_on_image_backward", vec![read("v_colors")], ColorForms::Direct),
+        ("project_on_image_backward", vec![read("v_colors"), read("sh")], ColorForms::Harmonics),
+    ] {
+        let head = format!("stage = \"{stage}\"\nkernel = \"k\"\nblock = [1]\ngrid = [1]\n");
+        let text = format!("{head}parameter = [{}]\n", parameters.join(", "));
+        let manifest = Manifest::parse(&text).expect(&text);
+        assert_eq!(manifest.color_forms(), forms, "{text}");
     }
 }
 

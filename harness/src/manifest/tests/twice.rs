@@ -26,6 +26,7 @@ fn two_arrays_of_the_same_numbers_are_refused() {
         ("rasterize_backward", ["v_opacities", "v_logits"], "v_logits beside v_opacities"),
         ("project_backward", ["v_sh", "v_colors_or_sh"], "v_colors_or_sh beside v_sh"),
         ("project_backward", ["v_colors_or_sh", "v_colors"], "v_colors beside v_colors_or_sh"),
+        ("project_on_image", ["compensations", "opacities"], "opacities beside compensations"),
     ] {
         let said = refused(&tensors(stage, &names));
         assert!(said.contains(words), "{stage}: {said}");
@@ -45,6 +46,7 @@ fn two_arrays_of_the_same_numbers_are_refused() {
         ("rasterize", &["last_ids", "render_alphas"]),
         ("project_backward", &["v_sh", "v_colors"]),
         ("project_on_image", &["radii", "compensations"]),
+        ("project_on_image_backward", &["v_sh", "v_colors"]),
     ] {
         Manifest::parse(&tensors(stage, names)).expect("they are apart");
     }

@@ -205,7 +205,7 @@ impl Array {
     #[must_use]
     pub fn is_of_other_form(&self, symbols: &Symbols) -> bool {
         let direct = symbols.coefficients == 0;
-        self.kind == KernelKind::ProjectBackward
+        self.kind.returns_colors_as_given()
             && self.tensors().all(|tensor| match tensor {
                 Tensor::VColors => !direct,
                 Tensor::VSh => direct,

@@ -14,8 +14,7 @@ fn sample() -> Symbols {
 impl Array {
     /// Two of its tensors, or one of this and one of the other array, that are the same numbers of an output: the one
     /// that is read last would stand for both. The first is this array's, where they are two arrays.
-    #[must_use]
-    pub fn same_numbers(&self, other: Option<&Self>) -> Option<[Tensor; 2]> {
+    fn same_numbers(&self, other: Option<&Self>) -> Option<[Tensor; 2]> {
         let mut pairs = self.fields.iter().enumerate().flat_map(|(place, one)| {
             let others = match other {
                 Some(other) => &other.fields[..],
@@ -31,13 +30,29 @@ impl Array {
     }
 }
 
+/// What is wrong with an output of which another, or itself, holds a number again, and what to do; `advice` is for two
+/// names of the same numbers.
+#[must_use]
+pub fn held_twice<'a, 'w>(
+    array: &Array,
+    mut others: impl Iterator<Item = &'a Array>,
+    advice: &'w str,
+) -> Option<(String, &'w str)> {
+    let shared = others.find_map(|other| array.same_numbers(Some(other)));
+    let [a, b] = shared.or_else(|| array.same_numbers(None))?;
+    Some(match a == b {
+        true => (format!("{} twice", a.name()), "an output holds each number once"),
+        false => (format!("{} beside {}", a.name(), b.name()), advice),
+    })
+}
+
 /// Whether both are numbers of the same output, or say the same of it. `either`: whether a case may have one of the
 /// two forms of colours and not the other, as it may of two arrays.
 fn are_one([a, b]: [Tensor; 2], kind: KernelKind, either: bool) -> bool {
     // The magnitudes are compared by themselves. Three arrays together say which rows there are.
     let of_its_own = |tensor: Tensor| tensor == Tensor::VMeans2dAbs || is_list(tensor);
     let is_form = |tensor: Tensor| [Tensor::VColors, Tensor::VSh].contains(&tensor);
-    let forms = either && kind == KernelKind::ProjectBackward && is_form(a) && is_form(b);
+    let forms = either && kind.returns_colors_as_given() && is_form(a) && is_form(b);
     let apart = of_its_own(a) || of_its_own(b) || forms;
     let Some((mine, theirs)) = a.port(kind).zip(b.port(kind)) else { return false };
     if a == b || apart || mine.0 != theirs.0 {

@@ -116,6 +116,12 @@ impl KernelKind {
         self.has_formulations() || self == Self::Rasterize
     }
 
+    /// Whether it returns gradients of colours in the form in which a case has these.
+    #[must_use]
+    pub fn returns_colors_as_given(self) -> bool {
+        matches!(self, Self::ProjectBackward | Self::ProjectOnImageBackward)
+    }
+
     /// Whether it works on Gaussians and cameras, before or after what is rasterized.
     #[must_use]
     pub fn projects(self) -> bool {

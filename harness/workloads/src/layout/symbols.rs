@@ -123,10 +123,6 @@ pub fn instead_of(name: &str, kind: KernelKind) -> Option<&'static str> {
             "this stage knows no image: name stage project_on_image (or its backward), or take limits_low and \
              limits_high",
         ),
-        KernelKind::ProjectOnImage if name == "clamped" => Some(
-            "this stage has no colours: name stage project, or give it an array of its own, \
-             zeros = { dtype = \"u8\", shape = [\"cameras\", \"N\", 3] }",
-        ),
         KernelKind::Project
         | KernelKind::ProjectBackward
         | KernelKind::ProjectOnImage

@@ -33,16 +33,9 @@ impl OfPreset {
         let level = Level::of(stage)?;
         let interface = self.preset.interface(level).ok()?;
         let kind = KernelKind::from(level);
-        let mut returns: Vec<_> =
-            interface.tensors().filter_map(|tensor| Some(tensor.port(kind)?.0)).collect();
-        returns.push(Tensor::Radii.name());
-        let compensations = match interface.tensors().any(|tensor| tensor.means_compensations(kind))
-        {
-            true => Compensations::Antialiased,
-            false => Compensations::Never,
-        };
-        let (extra_roundings, culling) = (interface.extra_roundings, Culling::Pixels);
-        Some(Kernel { extra_roundings, returns, compensations, culling })
+        let tensors: Vec<_> = interface.tensors().collect();
+        let counted = (interface.extra_roundings, Culling::Pixels);
+        Some(Kernel::of(kind, &tensors, Compensations::Antialiased, counted))
     }
 }
 

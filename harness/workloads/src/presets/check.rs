@@ -11,7 +11,7 @@ use super::source::Source;
 use super::terms::{built_in_of, constants_of, roundings};
 use super::text::{self, File};
 use super::{Interface, Named, Preset, TANGENTS, Terms};
-use crate::layout::held::not_held;
+use crate::layout::held::{held_twice, not_held};
 use crate::layout::packed::is_list;
 use crate::layout::symbols::{
     self, CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_FLAGS, PROJECTION_SIDES, SIDES,
@@ -317,6 +317,12 @@ impl Check<'_> {
                 let advice = format!("it is {is}: name it among them");
                 return Err(at.problem(tensor.name(), advice));
             }
+            let projection = matches!(level, Level::Project | Level::ProjectBackward);
+            if projection && tensor.is_of_blending() {
+                let advice = "a preset's projection has no colours and opacities of its own: launch it by a \
+                              manifest of stage project_on_image (or its backward)";
+                return Err(at.problem(tensor.name(), advice));
+            }
             if tensor.dtype() != array.dtype() {
                 let advice = "an array has numbers of one type: split it";
                 return Err(at.problem(&array.name(), advice));
@@ -391,16 +397,9 @@ impl Check<'_> {
                     && let Some(array) = &one.array
                 {
                     let before = all[..place].iter().filter_map(|other| other.array.as_ref());
-                    let mut same = before.map(|other| array.same_numbers(Some(other)));
-                    let own = || array.same_numbers(None);
-                    if let Some([a, b]) = same.find_map(|pair| pair).or_else(own) {
-                        if a == b {
-                            let value = format!("{} twice", a.name());
-                            return Err(at.problem(&value, "an output holds each number once"));
-                        }
-                        let value = format!("{} beside {}", a.name(), b.name());
-                        let advice = "both are the same numbers, and one of them is judged: say unused = true, \
-                                      with its shape, of an array that holds the other alone";
+                    let advice = "both are the same numbers, and one of them is judged: say unused = true, with \
+                                  its shape, of an array that holds the other alone";
+                    if let Some((value, advice)) = held_twice(array, before, advice) {
                         return Err(at.problem(&value, advice));
                     }
                 }

@@ -15,7 +15,7 @@ use splatcheck_gpu::{Stage, Tensors};
 
 use splatcheck_judge::case_space::Traits;
 use splatcheck_judge::io::{InputError, Problem};
-use splatcheck_judge::judge::{Allowed, Expectation, Output, OutputBound};
+use splatcheck_judge::judge::{Allowed, Expectation, LeftOut, Output, OutputBound};
 use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 
 use super::level::Level;
@@ -90,7 +90,6 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
     let note = |name: &str| format!("{NOTE_PREFIX}{name}");
     let case = if notes.contains_key(&note(LOGITS)) { by_logits(case) } else { case };
     let case = if notes.contains_key(&note(MAGNITUDES)) { with_magnitudes(case) } else { case };
-    let case = if notes.contains_key(&note(CLAMPED)) { with_clamped(case) } else { case };
     let known = |name: &str| {
         let mut ports = Stage::all().flat_map(|stage| stage.spec().outputs);
         let found = ports.find(|port| port.name == name).map(|port| port.name);
@@ -111,12 +110,13 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
             });
             let wrong = || Problem::new(&key, text, "expected roundings, a blank and the outputs");
             let (extra_roundings, names) = kernel.ok_or_else(wrong)?;
-            let (culling, names) = on_image::noted_culling(names);
+            let (culling, colors, names) = on_image::noted_words(names);
             let mut returns = named(&key, &names)?;
             let compensations = Compensations::noted(&mut returns);
-            on_image(case, Kernel { extra_roundings, returns, compensations, culling })
+            on_image(case, Kernel { extra_roundings, returns, compensations, culling, colors })
         }
     };
+    let case = if notes.contains_key(&note(CLAMPED)) { with_clamped(case) } else { case };
     let case = match Halves::noted(notes)? {
         Some(halves) => in_halves(case, halves),
         None => case,
@@ -162,8 +162,8 @@ pub(crate) fn expected_with_magnitudes(_: &Tensors, mut expectation: Expectation
 
 /// What is expected of a projection that returns `clamped` too, which follows from the bounds of the colours: a
 /// colour that is above 0 whatever the roundings was not cut off, one that is 0 whatever they are was, and any other
-/// may have been. What is culled has zeros, and what may be culled may have them. Direct colours are not cut off, so
-/// that kernels that take both forms write nothing there.
+/// may have been. What is culled has zeros, and what may be culled may have them, unless nothing is said of what is
+/// left out. Direct colours are not cut off, so that kernels that take both forms write nothing there.
 pub(crate) fn expected_with_clamped(inputs: &Tensors, mut expectation: Expectation) -> Expectation {
     let harmonics = inputs.get("colors").is_ok_and(|colors| colors.shape().len() == 3);
     for rows in &mut expectation.rows {
@@ -175,6 +175,7 @@ pub(crate) fn expected_with_clamped(inputs: &Tensors, mut expectation: Expectati
             continue;
         };
         let width = bounds.len().checked_div(rows.count).unwrap_or(0).max(1);
+        let zeros = rows.presence.as_ref().is_none_or(|of| of.left_out == LeftOut::Zeros);
         let mut all =
             Allowed { oracle: Vec::new(), others: BTreeMap::new(), anything: BTreeSet::new() };
         for (place, &(color, radius)) in bounds.iter().enumerate() {
@@ -182,7 +183,9 @@ pub(crate) fn expected_with_clamped(inputs: &Tensors, mut expectation: Expectati
             let may_be_culled = seen.others.contains_key(&row);
             let culled = seen.oracle[row] == 0 && !may_be_culled;
             all.oracle.push(i64::from(!culled && color == 0.0));
-            if !culled && color <= radius && (radius > 0.0 || may_be_culled) {
+            if !zeros && (culled || may_be_culled) {
+                all.anything.insert(place);
+            } else if !culled && color <= radius && (radius > 0.0 || may_be_culled) {
                 all.others.insert(place, vec![0, 1]);
             }
         }

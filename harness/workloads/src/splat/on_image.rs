@@ -13,7 +13,7 @@ use super::case::{Case, splat_case};
 use super::diagnosis::{of_project_backward_on_image, of_project_on_image};
 use super::expectation::{project_backward_on_image, project_on_image};
 use super::stage::{ImageStage, ProjectStage};
-use crate::layout::Tensor;
+use crate::layout::{KernelKind, Tensor};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Data, Stage, Tensors};
 use splatcheck_judge::diagnosis::Hypothesis;
@@ -34,10 +34,17 @@ pub struct Kernel {
     pub compensations: Compensations,
     /// What of the image a Gaussian must have a part of to be kept.
     pub culling: Culling,
+    /// Whether it has a part in the colours: it returns them, or is given their gradients.
+    pub colors: bool,
 }
 
 /// What a note says of a kernel that leaves out what no tile lists, among the names of its outputs.
 const BY_TILES: &str = "by-tiles";
+/// What it says of one that has a part in the colours.
+const WITH_COLORS: &str = "with-colors";
+
+/// The output of the stage in whose place compensations are.
+const OPACITIES: &str = "opacities";
 
 /// On which cases a kernel returns compensations, or is given their gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,25 +55,51 @@ pub enum Compensations {
     Antialiased,
     /// Its launch always has it.
     Always,
+    /// It has no such array, and returns opacities: those that it multiplied where a case is antialiased.
+    InOpacities,
 }
 
 impl Kernel {
+    /// The one with these arrays. A preset's launch has an array of compensations where a case is antialiased, and
+    /// a manifest's has it on every case.
+    #[must_use]
+    pub fn of(
+        kind: KernelKind,
+        tensors: &[Tensor],
+        with_array: Compensations,
+        (extra_roundings, culling): (ExtraRoundings, Culling),
+    ) -> Self {
+        let ports = tensors.iter().filter_map(|tensor| Some(tensor.port(kind)?.0));
+        let returns = ports.chain([Tensor::Radii.name()]).collect();
+        let compensations = if tensors.iter().any(|tensor| tensor.means_compensations(kind)) {
+            with_array
+        } else if tensors.contains(&Tensor::ProjectedOpacities) {
+            Compensations::InOpacities
+        } else {
+            Compensations::Never
+        };
+        let of_colors = [Tensor::ProjectedColors, Tensor::Clamped, Tensor::VProjectedColors];
+        let colors = tensors.iter().any(|tensor| of_colors.contains(tensor));
+        Self { extra_roundings, returns, compensations, culling, colors }
+    }
+
     /// It as a reproducer's note has it. A preset's is not noted: the preset itself is.
     pub(super) fn note(&self) -> String {
-        let compensations =
-            (self.compensations != Compensations::Never).then_some(Tensor::Compensations.name());
+        let compensations = self.compensations.has_array().then_some(Tensor::Compensations.name());
         let by_tiles = (self.culling == Culling::Tiles).then_some(BY_TILES);
-        let names = self.returns.iter().copied().chain(compensations).chain(by_tiles);
-        let names: Vec<_> = names.collect();
+        let colors = self.colors.then_some(WITH_COLORS);
+        let words = [compensations, by_tiles, colors].into_iter().flatten();
+        let names: Vec<_> = self.returns.iter().copied().chain(words).collect();
         format!("{} {}", self.extra_roundings.count(), names.join(","))
     }
 }
 
-/// What a note's names say of the culling, and the other names.
-pub(super) fn noted_culling(names: &str) -> (Culling, String) {
-    let (by_tiles, others): (Vec<_>, Vec<_>) = names.split(',').partition(|name| *name == BY_TILES);
-    let culling = if by_tiles.is_empty() { Culling::Pixels } else { Culling::Tiles };
-    (culling, others.join(","))
+/// What a note's names say of the culling and of colours, and the other names.
+pub(super) fn noted_words(names: &str) -> (Culling, bool, String) {
+    let has = |word: &str| names.split(',').any(|name| name == word);
+    let culling = if has(BY_TILES) { Culling::Tiles } else { Culling::Pixels };
+    let others = names.split(',').filter(|name| ![BY_TILES, WITH_COLORS].contains(name));
+    (culling, has(WITH_COLORS), others.collect::<Vec<_>>().join(","))
 }
 
 impl Compensations {
@@ -74,7 +107,19 @@ impl Compensations {
     pub(super) fn noted(names: &mut Vec<&'static str>) -> Self {
         let all = names.len();
         names.retain(|name| *name != Tensor::Compensations.name());
-        if names.len() < all { Self::Always } else { Self::Never }
+        match names.len() < all {
+            true => Self::Always,
+            false if names.contains(&OPACITIES) => Self::InOpacities,
+            false => Self::Never,
+        }
+    }
+
+    /// Whether its array is there on some cases.
+    fn has_array(self) -> bool {
+        match self {
+            Self::Antialiased | Self::Always => true,
+            Self::Never | Self::InOpacities => false,
+        }
     }
 }
 
@@ -109,13 +154,13 @@ fn job(case: &Case, backward: bool, kernel: Kernel) -> Result<Job, CaseError> {
         |error: &dyn Display| CaseError { case: case.name.clone(), problem: error.to_string() };
     let antialiased = match kernel.compensations {
         Compensations::Never => false,
-        Compensations::Antialiased => case.convention.antialiased,
+        Compensations::Antialiased | Compensations::InOpacities => case.convention.antialiased,
         Compensations::Always => true,
     };
     let convention = Convention { antialiased, ..case.convention };
     let case = Case { convention, ..case.clone() };
     let stage = ProjectStage::new(&case).map_err(|error| failed(&error))?;
-    let image = ImageStage::new(&case, &stage, kernel.extra_roundings, kernel.culling);
+    let image = ImageStage::new(&case, &stage, &kernel);
     let (inputs, lanes) = (&stage.inputs, stage.inputs.project.projections());
     let (of, inputs) = match backward {
         false => (PROJECT, inputs.project.tensors()),
@@ -170,13 +215,21 @@ impl OnImage {
             true => project_on_image(stage, arithmetic),
             false => project_backward_on_image(stage, arithmetic),
         };
-        let own = Tensor::Compensations.name();
-        let returned = |name: &str| name == own || self.kernel.returns.contains(&name);
+        let of_opacities = self.kernel.compensations;
+        let returned = |name: &str| match name {
+            // Those of a kernel with the array lie in the opacities' place.
+            OPACITIES => of_opacities == Compensations::InOpacities,
+            // A fault may be that of an antialiased convention: the kernel has no array because of it.
+            _ if name == Tensor::Compensations.name() => of_opacities.has_array(),
+            _ => self.kernel.returns.contains(&name),
+        };
         let names: Vec<_> = all.outputs().map(|output| output.name).collect();
         let left_out: Vec<_> = names.into_iter().filter(|name| !returned(name)).collect();
         let mut all = all.without(&left_out);
-        let has_array = self.kernel.compensations != Compensations::Never;
-        if self.of == PROJECT && has_array && !stage.convention.antialiased {
+        if self.of == PROJECT
+            && self.kernel.compensations.has_array()
+            && !stage.convention.antialiased
+        {
             all.rows.push(anything(stage.cameras.len(), stage.gaussians.len()));
         }
         all

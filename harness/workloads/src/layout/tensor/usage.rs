@@ -31,9 +31,18 @@ impl Tensor {
             }
             Self::Background => among(Read, &[Rasterize, RasterizeBackward, Full]),
             Self::Opacities => Some(Read),
-            Self::Colors => {
-                among(Read, &[Project, Rasterize, RasterizeBackward, ProjectBackward, Full])
-            }
+            Self::Colors => among(
+                Read,
+                &[
+                    Project,
+                    Rasterize,
+                    RasterizeBackward,
+                    ProjectBackward,
+                    Full,
+                    ProjectOnImage,
+                    ProjectOnImageBackward,
+                ],
+            ),
             Self::RenderTransmittance | Self::LastIds | Self::NContrib => {
                 among(Write, &[Rasterize]).or(among(Read, &[RasterizeBackward]))
             }
@@ -44,35 +53,41 @@ impl Tensor {
             Self::VMeans2d | Self::VMeans2dAbs | Self::VConics => {
                 among(Write, &[RasterizeBackward])
             }
-            Self::VOpacities | Self::VColors => {
-                among(Write, &[RasterizeBackward, ProjectBackward, Full])
+            Self::VOpacities => among(Write, &[RasterizeBackward, ProjectBackward, Full]),
+            Self::VColors => {
+                among(Write, &[RasterizeBackward, ProjectBackward, Full, ProjectOnImageBackward])
             }
             Self::VLogits => among(Write, &[RasterizeBackward, Full]),
-            Self::Sh => among(Read, &[Project, ProjectBackward, Full]),
-            Self::Means | Self::Quats | Self::Scales | Self::Viewmats | Self::Ks => among(
-                Read,
-                &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
-            ),
+            Self::Sh | Self::Means | Self::Quats | Self::Scales | Self::Viewmats | Self::Ks => {
+                among(
+                    Read,
+                    &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
+                )
+            }
             Self::LogScales | Self::Logits | Self::ShDc | Self::ShRest => among(Read, &[Full]),
             Self::Campos => among(
                 Read,
                 &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
             ),
             Self::Projmats => among(Read, &[Full, ProjectOnImage, ProjectOnImageBackward]),
-            Self::Clamped => among(Write, &[Project]).or(among(Read, &[ProjectBackward])),
-            Self::VSh => among(Write, &[ProjectBackward, Full]),
+            Self::Clamped => among(Write, &[Project, ProjectOnImage])
+                .or(among(Read, &[ProjectBackward, ProjectOnImageBackward])),
+            Self::VSh => among(Write, &[ProjectBackward, Full, ProjectOnImageBackward]),
             Self::VMeans | Self::VQuats | Self::VScales | Self::VViewmats => {
                 among(Write, &[ProjectBackward, Full, ProjectOnImageBackward])
             }
             Self::VLogScales | Self::VShDc | Self::VShRest | Self::VBackgrounds => {
                 among(Write, &[Full])
             }
-            Self::ColorsOrSh
-            | Self::Focals
-            | Self::Principals
-            | Self::LimitsLow
-            | Self::LimitsHigh => among(Read, &projections),
-            Self::ProjectedOpacities | Self::ProjectedColors => among(Write, &[Project]),
+            Self::ColorsOrSh => {
+                among(Read, &[Project, ProjectBackward, ProjectOnImage, ProjectOnImageBackward])
+            }
+            Self::Focals | Self::Principals | Self::LimitsLow | Self::LimitsHigh => {
+                among(Read, &projections)
+            }
+            Self::ProjectedOpacities | Self::ProjectedColors => {
+                among(Write, &[Project, ProjectOnImage])
+            }
             Self::Visible => among(Write, &[Project]).or(among(Read, &[ProjectBackward])),
             Self::Radius => among(Write, &[Project, ProjectOnImage])
                 .or(among(Read, &[ProjectBackward, ProjectOnImageBackward])),
@@ -90,13 +105,14 @@ impl Tensor {
             Self::VProjectedMeans2d | Self::VProjectedConics => {
                 among(Read, &[ProjectBackward, ProjectOnImageBackward])
             }
-            Self::VProjectedOpacities | Self::VProjectedColors => among(Read, &[ProjectBackward]),
+            Self::VProjectedOpacities => among(Read, &[ProjectBackward]),
+            Self::VProjectedColors => among(Read, &[ProjectBackward, ProjectOnImageBackward]),
             Self::VDepths | Self::VCompensations => among(Read, &[ProjectOnImageBackward]),
             Self::CameraIds | Self::GaussianIds => {
                 among(Write, &[ProjectOnImage]).or(among(Read, &[ProjectOnImageBackward]))
             }
             Self::Indptr => among(Write, &[ProjectOnImage]),
-            Self::VColorsOrSh => among(Write, &[ProjectBackward]),
+            Self::VColorsOrSh => among(Write, &[ProjectBackward, ProjectOnImageBackward]),
         }
     }
 
@@ -104,7 +120,7 @@ impl Tensor {
     #[must_use]
     pub fn of_port(name: &str, kind: KernelKind) -> Option<Self> {
         match (kind, name) {
-            (KernelKind::ProjectBackward, "v_colors") => Some(Self::VColorsOrSh),
+            (_, "v_colors") if kind.returns_colors_as_given() => Some(Self::VColorsOrSh),
             // What an opacity of 1 comes to.
             (KernelKind::ProjectOnImage, "opacities") => Some(Self::Compensations),
             _ => Self::of(name, kind, Some(Use::Write)),
@@ -131,7 +147,7 @@ impl Tensor {
             Self::Indptr | Self::CameraIds | Self::GaussianIds => ("visible", 0),
             Self::Compensations => ("opacities", 0),
             Self::VColorsOrSh => ("v_colors", 0),
-            Self::VSh if kind == KernelKind::ProjectBackward => ("v_colors", 0),
+            Self::VSh if kind.returns_colors_as_given() => ("v_colors", 0),
             _ => (self.name(), 0),
         })
     }
@@ -140,7 +156,9 @@ impl Tensor {
     #[must_use]
     pub fn is_compared_beside(self, kind: KernelKind) -> bool {
         match kind {
-            KernelKind::ProjectOnImage => [Self::Radii, Self::Compensations].contains(&self),
+            KernelKind::ProjectOnImage => {
+                [Self::Radii, Self::Compensations, Self::Clamped].contains(&self)
+            }
             KernelKind::RasterizeBackward => self == Self::VMeans2dAbs,
             KernelKind::Project => self == Self::Clamped,
             KernelKind::Rasterize
@@ -149,6 +167,15 @@ impl Tensor {
             | KernelKind::ProjectOnImageBackward
             | KernelKind::Of(_) => false,
         }
+    }
+
+    /// Whether a projection has it for the colours, or for the opacities that are blended.
+    #[must_use]
+    pub fn is_of_blending(self) -> bool {
+        let of_colors = [Self::Colors, Self::Sh, Self::ColorsOrSh, Self::VColors, Self::VSh];
+        of_colors.contains(&self)
+            || [Self::ProjectedOpacities, Self::ProjectedColors, Self::Clamped].contains(&self)
+            || [Self::VProjectedColors, Self::VColorsOrSh].contains(&self)
     }
 
     /// Whether a kernel of a kind that has it takes compensations into account: it returns them, or is given

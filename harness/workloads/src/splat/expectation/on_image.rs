@@ -1,6 +1,6 @@
 //! The projection stages of a kernel that is given the size of the image.
 
-use super::project::{numbers, of_gradients, rows, visible};
+use super::project::{colors, numbers, of_gradients, rows, visible};
 use crate::layout::Tensor;
 use crate::splat::stage::ImageStage;
 use splatcheck_judge::judge::{
@@ -8,7 +8,7 @@ use splatcheck_judge::judge::{
 };
 use splatcheck_judge::under;
 use splatcheck_reference::arithmetic::{Bounded, Model, Tristate};
-use splatcheck_reference::splat::OnImage;
+use splatcheck_reference::splat::{Colors, OnImage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Radii of one Gaussian that are listed; of one that may have more nothing is known.
@@ -32,7 +32,11 @@ pub(in crate::splat) fn project_backward_on_image(
 }
 
 fn backward<M: Model>(stage: &ImageStage) -> Expectation {
-    of_gradients::<M>(&stage.backward_bounds::<M>(), stage.gaussians.len(), vec![1])
+    let sides = match &stage.gaussians.colors {
+        Colors::Direct { channels, .. } => vec![*channels],
+        Colors::Harmonics { coefficients, .. } => vec![*coefficients, 3],
+    };
+    of_gradients::<M>(&stage.backward_bounds::<M>(), stage.gaussians.len(), sides)
 }
 
 /// One output of one camera.
@@ -65,6 +69,9 @@ fn forward<M: Model>(stage: &ImageStage) -> Expectation {
     add("conics", &[3], |camera| rows(&camera.projections.splats.conics));
     add("covars2d", &[3], |camera| rows(&camera.projections.covars2d));
     add("depths", &[], |camera| numbers(&camera.projections.depths));
+    add("opacities", &[], |camera| numbers(&camera.projections.splats.opacities));
+    let channels = stage.gaussians.colors.channels();
+    add("colors", &[channels], |camera| colors(&camera.projections));
     if stage.convention.antialiased {
         add(Tensor::Compensations.name(), &[], |camera| numbers(&camera.compensations));
     }

@@ -54,7 +54,7 @@ fn forward<M: Model>(stage: &ProjectStage) -> Expectation {
     add("opacities", &[], |camera| numbers(&camera.projections.splats.opacities));
     add("covars2d", &[3], |camera| rows(&camera.projections.covars2d));
     add("depths", &[], |camera| numbers(&camera.projections.depths));
-    add("colors", &[channels], colors);
+    add("colors", &[channels], |camera| colors(&camera.projections));
     let undecided = truths.iter().map(|&truth| truth == Tristate::Undecided).collect();
     let presence = Some(RowPresence { left_out: LeftOut::Zeros, decided_by: 0, undecided });
     Expectation {
@@ -79,8 +79,8 @@ pub(super) fn rows<M: Model, const K: usize>(all: &[[Bounded<M>; K]]) -> Vec<Bou
     numbers(all.as_flattened())
 }
 
-fn colors<M: Model>(camera: &ProjectionBounds<M>) -> Vec<Bound> {
-    let Projections { splats, visible, .. } = &camera.projections;
+pub(super) fn colors<M: Model>(all: &Projections<Bounded<M>>) -> Vec<Bound> {
+    let Projections { splats, visible, .. } = all;
     (0..visible.len()).flat_map(|id| splats.color(id).iter().map(bound)).collect()
 }
 

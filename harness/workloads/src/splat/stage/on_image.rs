@@ -1,7 +1,8 @@
 //! The projection as a public project's kernel has it: it is given the size of the image and leaves out what
-//! lies beside it, and it has no part in colours and opacities but that an opacity decides the radius.
+//! lies beside it. It may have no part in colours and opacities but that an opacity decides the radius.
 
 use crate::splat::case::Case;
+use crate::splat::on_image::Kernel;
 use splatcheck_reference::arithmetic::{
     Bounded, EvaluationOrders, ExtraRoundings, Model, Scalar, Tristate,
 };
@@ -19,7 +20,7 @@ use std::ops::Range;
 pub(in crate::splat) struct ImageStage {
     /// The convention with its constants rounded to f32, as a kernel spells them.
     pub convention: Convention,
-    /// The Gaussians, without their colours.
+    /// The Gaussians; without their colours where the kernel has no part in these.
     pub gaussians: Gaussians<f32>,
     /// The cameras.
     pub cameras: Vec<Camera<f32>>,
@@ -27,8 +28,8 @@ pub(in crate::splat) struct ImageStage {
     pub size: [u32; 2],
     /// Whether Gaussians beside the image are left out, and by what they are.
     pub leaves_out: Option<Culling>,
-    /// The gradients of means and conics to begin with, and as those of opacities those of compensations, camera
-    /// by camera; 0 of what is left out.
+    /// The gradients of means, conics and colours to begin with, and as those of opacities those of compensations,
+    /// camera by camera; 0 of what is left out.
     pub gradients: Vec<SplatGradients<f32>>,
     /// Roundings of the kernel's intermediates beside the oracle's own.
     pub extra_roundings: ExtraRoundings,
@@ -47,36 +48,42 @@ pub(in crate::splat) struct Forward {
 impl ImageStage {
     /// Takes a case's Gaussians and cameras, and of its stage the gradients.
     #[must_use]
-    pub(in crate::splat) fn new(
-        case: &Case,
-        stage: &ProjectStage,
-        extra_roundings: ExtraRoundings,
-        culling: Culling,
-    ) -> Self {
+    pub(in crate::splat) fn new(case: &Case, stage: &ProjectStage, kernel: &Kernel) -> Self {
         let scene = &case.scene;
         let n = scene.gaussians.len();
-        let colors = Colors::Direct { channels: 1, values: vec![0.0; n] };
+        let colors = match kernel.colors {
+            true => scene.gaussians.colors.clone(),
+            false => Colors::Direct { channels: 1, values: vec![0.0; n] },
+        };
+        let channels = colors.channels();
         let mut all = Self {
             convention: stage.convention,
             gaussians: Gaussians { colors, ..scene.gaussians.clone() },
             cameras: scene.cameras.clone(),
             size: [scene.width, scene.height],
-            leaves_out: Some(culling),
+            leaves_out: Some(kernel.culling),
             gradients: Vec::new(),
-            extra_roundings,
+            extra_roundings: kernel.extra_roundings,
         };
         let of_camera = |(camera, forward): (usize, &Forward)| {
             let own = camera * n..(camera + 1) * n;
             let mut gradients = SplatGradients {
                 v_means2d: stage.inputs.v_means2d[own.clone()].to_vec(),
                 v_conics: stage.inputs.v_conics[own.clone()].to_vec(),
-                v_opacities: v_compensations(stage, own),
-                v_colors: vec![0.0; n],
+                v_opacities: v_compensations(stage, own.clone()),
+                v_colors: match kernel.colors {
+                    true => {
+                        let numbers = channels * own.start..channels * own.end;
+                        stage.inputs.v_colors[numbers].to_vec()
+                    }
+                    false => vec![0.0; n],
+                },
                 v_background: Vec::new(),
             };
             for (g, _) in forward.radii.iter().enumerate().filter(|(_, radii)| radii[0] == 0) {
                 (gradients.v_means2d[g], gradients.v_conics[g]) = ([0.0; 2], [0.0; 3]);
                 gradients.v_opacities[g] = 0.0;
+                gradients.v_colors[channels * g..channels * (g + 1)].fill(0.0);
             }
             gradients
         };
