@@ -56,7 +56,8 @@ impl Sight {
                  whose sums have fewer terms (pixels, rows) have narrower bounds"
             )),
             Self::Unbounded => Some(format!(
-                "every bound is infinite{runs}: rounding may decide what the elements are made of, or they may overflow"
+                "every bound is infinite{runs}: rounding may decide what the elements are made of, they may overflow, or \
+                 no case asks for them (compensations, where none is antialiased)"
             )),
         }
     }
@@ -73,6 +74,7 @@ mod tests {
         }
         let words = Sight::Unbounded.not_judged(" in every run").unwrap_or_default();
         assert!(words.starts_with("every bound is infinite in every run: "), "{words}");
+        assert!(words.contains("no case asks for them (compensations"), "{words}");
         assert!(Sight::Blind.not_judged("").is_some(), "zeros would agree");
     }
 

@@ -1,8 +1,8 @@
 //! The projection of a kernel that is given the size of the image.
 
 use super::convention;
-use super::outputs::{XYZW, of_units, turned};
-use super::project::{BACKWARD, FORWARD, OFF_DIAGONAL};
+use super::outputs::{XYZW, of_units, turned, with_outputs};
+use super::project::{BACKWARD, DIRECTION, FORWARD, OFF_DIAGONAL};
 use super::whole::cameras_by_name;
 use crate::splat::stage::ImageStage;
 use splatcheck_judge::diagnosis::Hypothesis;
@@ -29,12 +29,7 @@ pub(in crate::splat) fn of_project_on_image<'a>(
         })
     };
     let mut all = vec![
-        changed(
-            "Gaussians beside the image are not left out: nothing is culled by its size",
-            |s| {
-                s.leaves_out = None;
-            },
-        ),
+        // Before the next but one, which is the same where only what the two rules differ in lies beside the image.
         changed(
             "what lies beside the image is left out by its pixels, where a Gaussian that a tile lists is to \
              be kept",
@@ -44,6 +39,12 @@ pub(in crate::splat) fn of_project_on_image<'a>(
             "what no tile lists is left out, where a Gaussian beside the image is to be (the manifest's \
              tile_size)",
             |s| s.leaves_out = Some(Culling::Tiles),
+        ),
+        changed(
+            "Gaussians beside the image are not left out: nothing is culled by its size",
+            |s| {
+                s.leaves_out = None;
+            },
         ),
         changed("width and height of the image are taken for each other", |s| s.size.reverse()),
         changed("every camera's numbers are those of the first camera", |s| {
@@ -74,6 +75,11 @@ pub(in crate::splat) fn of_project_backward_on_image<'a>(
         let mut other = stage.clone();
         other.gaussians.quats.iter_mut().for_each(|quat| quat.rotate_right(1));
         Some(turned(predict(&other), "v_quats"))
+    }));
+    all.push(Hypothesis::new(DIRECTION, move || {
+        let mut other = stage.clone();
+        other.gradients.iter_mut().for_each(|camera| camera.v_colors.fill(0.0));
+        Some(with_outputs(predict(&other), predict(stage), |name| name == "v_colors"))
     }));
     all.extend(OFF_DIAGONAL.into_iter().map(|(words, factor)| {
         Hypothesis::new(words, move || {

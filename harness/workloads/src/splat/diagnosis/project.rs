@@ -30,6 +30,9 @@ pub(super) const BACKWARD: [&str; 9] = [
     "w_eps",
     "antialiased",
 ];
+/// The path of a colour's gradient to the mean is lost.
+pub(super) const DIRECTION: &str = "the path through the direction of view is missing: the colours' gradient does not \
+                                    reach the means (nor the cameras)";
 /// The cameras' gradients.
 const OF_CAMERAS: &str = "v_viewmats";
 
@@ -162,16 +165,12 @@ pub(in crate::splat) fn of_project_backward(
     all.push(Hypothesis::new(XYZW, move || {
         Some(turned(predict(&with_turned_quats(stage)), "v_quats"))
     }));
-    all.push(Hypothesis::new(
-        "the path through the direction of view is missing: the colours' gradient does not reach the \
-         means (nor the cameras)",
-        move || {
-            let mut changed = stage.clone();
-            changed.inputs.v_colors.fill(0.0);
-            let colors = predict(stage);
-            Some(with_outputs(predict(&changed), colors, |name| name == "v_colors"))
-        },
-    ));
+    all.push(Hypothesis::new(DIRECTION, move || {
+        let mut changed = stage.clone();
+        changed.inputs.v_colors.fill(0.0);
+        let colors = predict(stage);
+        Some(with_outputs(predict(&changed), colors, |name| name == "v_colors"))
+    }));
     all.extend(OFF_DIAGONAL.into_iter().map(|(words, factor)| {
         Hypothesis::new(words, move || {
             let mut changed = stage.clone();
