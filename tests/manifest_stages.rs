@@ -203,7 +203,7 @@ fn a_projection_with_its_colours_is_judged_as_one_stage() {
     }
     let lost = "looks like: the path through the direction of view is missing";
     for (program, manifest, generator, wrong) in [
-        ("camera_preprocess_broken", &forward, "typical", "  colors["),
+        ("camera_preprocess_broken", &forward, "typical", " elements of colors "),
         ("camera_preprocess_late", &forward, "colors", "  clamped["),
         ("camera_preprocess_broken", &backward, "colors", "  v_colors["),
         ("camera_preprocess_late", &backward, "colors", lost),

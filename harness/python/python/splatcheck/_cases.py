@@ -267,7 +267,8 @@ def cases(
         convention: ``inria`` or ``gsplat`` where a case does not say; each in turn where it is None.
         preset: the project whose kernel it is (``gsplat-1.5``, ``gsplat-main``, ``inria``, ``fastgs``,
             ``faster-gs``, ``brush``, ``gswarp``, ``fvdb``, or the path of your own, ``.toml``): arrays have its
-            names and layouts, and cases the constants that are built into it. Some of a corpus are not for it: :attr:`Case.not_for`.
+            names and layouts, and cases the constants that are built into it. Some of a corpus are not for
+            it: :attr:`Case.not_for`.
         formulation: the expression of alpha's gradient (``3dgs``, ``gsplat-1.5``, ``gsplat-main``,
             ``brush``, ``fastgs``, ``taichi``, ``slang``), which decides what a kernel reads; the preset's
             where it is None. Not ``any``: a case holds what is read in one of them; :func:`check` and

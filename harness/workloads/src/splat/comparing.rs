@@ -93,7 +93,7 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
     let known = |name: &str| {
         let mut ports = Stage::all().flat_map(|stage| stage.spec().outputs);
         let found = ports.find(|port| port.name == name).map(|port| port.name);
-        let beside = [Tensor::Radii, Tensor::Compensations].map(Tensor::name);
+        let beside = [Tensor::Radii, Tensor::Compensations, Tensor::Clamped].map(Tensor::name);
         found.or(beside.into_iter().find(|own| *own == name))
     };
     let named = |key: &str, names: &str| {
