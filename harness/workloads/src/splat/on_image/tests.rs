@@ -192,16 +192,24 @@ fn a_kernel_is_noted_with_its_compensations() {
     ] {
         let (extra_roundings, culling) = (ExtraRoundings::new(16).expect("few"), Culling::Pixels);
         let returns = vec!["visible", "radii"];
-        let kernel = Kernel { extra_roundings, returns, compensations, culling };
+        let kernel = Kernel { extra_roundings, returns, compensations, culling, colors: false };
         let note = kernel.note();
         assert_eq!(note, expected, "{compensations:?}");
         let mut names: Vec<&'static str> = expected[3..].split(',').collect();
         assert_eq!(Compensations::noted(&mut names), compensations, "{note}");
         assert_eq!(names, kernel.returns, "{note}");
-        let by_tiles = Kernel { culling: Culling::Tiles, ..kernel }.note();
-        let noted = |note: &str| noted_culling(&note[3..]);
-        assert_eq!(noted(&by_tiles), (Culling::Tiles, expected[3..].to_owned()), "{by_tiles}");
-        assert_eq!(noted(expected), (Culling::Pixels, expected[3..].to_owned()), "as it was");
+        let by_tiles = Kernel { culling: Culling::Tiles, colors: true, ..kernel }.note();
+        let noted = |note: &str| noted_words(&note[3..]);
+        assert_eq!(
+            noted(&by_tiles),
+            (Culling::Tiles, true, expected[3..].to_owned()),
+            "{by_tiles}"
+        );
+        assert_eq!(
+            noted(expected),
+            (Culling::Pixels, false, expected[3..].to_owned()),
+            "as it was"
+        );
     }
 }
 
