@@ -71,11 +71,16 @@ impl Mul for Exact {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
-        let (a, b) = (self.value.abs(), other.value.abs());
-        let passed = |r: f64, s: f64| a * s + b * r + r * s;
-        let radius = passed(self.radius, other.radius);
-        Self::of(self.value * other.value, radius, passed(self.uncertainty, other.uncertainty))
+        let factors = [self.value, other.value].map(f64::abs);
+        let radius = of_product(factors, [self.radius, other.radius]);
+        let uncertainty = of_product(factors, [self.uncertainty, other.uncertainty]);
+        Self::of(self.value * other.value, radius, uncertainty)
     }
+}
+
+/// How far a product may be off whose factors are.
+fn of_product([a, b]: [f64; 2], [r, s]: [f64; 2]) -> f64 {
+    a * s + b * r + r * s
 }
 
 impl DeviceMemory {
