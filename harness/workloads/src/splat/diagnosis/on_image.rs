@@ -29,7 +29,7 @@ pub(in crate::splat) fn of_project_on_image<'a>(
         })
     };
     let mut all = vec![
-        // Before the next but one, which is the same where only what the two rules differ in lies beside the image.
+        // This comes first: the third predicts the same if the image has no other Gaussian beside it.
         changed(
             "what lies beside the image is left out by its pixels, where a Gaussian that a tile lists is to \
              be kept",
