@@ -160,7 +160,8 @@ fn job(case: &Case, backward: bool, kernel: Kernel) -> Result<Job, CaseError> {
     let convention = Convention { antialiased, ..case.convention };
     let case = Case { convention, ..case.clone() };
     let stage = ProjectStage::new(&case).map_err(|error| failed(&error))?;
-    let image = ImageStage::new(&case, &stage, &kernel);
+    let counted = (kernel.extra_roundings, kernel.culling);
+    let image = ImageStage::new(&case, &stage, counted, kernel.colors);
     let (inputs, lanes) = (&stage.inputs, stage.inputs.project.projections());
     let (of, inputs) = match backward {
         false => (PROJECT, inputs.project.tensors()),

@@ -2,7 +2,6 @@
 //! lies beside it. It may have no part in colours and opacities but that an opacity decides the radius.
 
 use crate::splat::case::Case;
-use crate::splat::on_image::Kernel;
 use splatcheck_reference::arithmetic::{
     Bounded, EvaluationOrders, ExtraRoundings, Model, Scalar, Tristate,
 };
@@ -46,12 +45,18 @@ pub(in crate::splat) struct Forward {
 }
 
 impl ImageStage {
-    /// Takes a case's Gaussians and cameras, and of its stage the gradients.
+    /// Takes a case's Gaussians and cameras, and of its stage the gradients. `has_colors`: whether the kernel has a
+    /// part in the colours.
     #[must_use]
-    pub(in crate::splat) fn new(case: &Case, stage: &ProjectStage, kernel: &Kernel) -> Self {
+    pub(in crate::splat) fn new(
+        case: &Case,
+        stage: &ProjectStage,
+        (extra_roundings, culling): (ExtraRoundings, Culling),
+        has_colors: bool,
+    ) -> Self {
         let scene = &case.scene;
         let n = scene.gaussians.len();
-        let colors = match kernel.colors {
+        let colors = match has_colors {
             true => scene.gaussians.colors.clone(),
             false => Colors::Direct { channels: 1, values: vec![0.0; n] },
         };
@@ -61,9 +66,9 @@ impl ImageStage {
             gaussians: Gaussians { colors, ..scene.gaussians.clone() },
             cameras: scene.cameras.clone(),
             size: [scene.width, scene.height],
-            leaves_out: Some(kernel.culling),
+            leaves_out: Some(culling),
             gradients: Vec::new(),
-            extra_roundings: kernel.extra_roundings,
+            extra_roundings,
         };
         let of_camera = |(camera, forward): (usize, &Forward)| {
             let own = camera * n..(camera + 1) * n;
@@ -71,7 +76,7 @@ impl ImageStage {
                 v_means2d: stage.inputs.v_means2d[own.clone()].to_vec(),
                 v_conics: stage.inputs.v_conics[own.clone()].to_vec(),
                 v_opacities: v_compensations(stage, own.clone()),
-                v_colors: match kernel.colors {
+                v_colors: match has_colors {
                     true => {
                         let numbers = channels * own.start..channels * own.end;
                         stage.inputs.v_colors[numbers].to_vec()
