@@ -86,11 +86,11 @@ impl<'a> Lists<'a> {
             ids.extend_from_slice(&list[..most.min(list.len())]);
             offsets.push(u32::try_from(ids.len()).unwrap_or(u32::MAX));
         }
-        let mut shorter = inputs.clone();
-        shorter.array("tile_offsets", &[offsets.len()], Data::U32(offsets.clone()))?;
-        shorter.array("flatten_ids", &[ids.len()], Data::U32(ids.clone()))?;
         let black = vec![0.0; inputs.f32("background")?.len()];
-        shorter.array("background", &[black.len()], Data::F32(black.clone()))?;
+        let mut shorter = inputs.clone();
+        shorter.array("tile_offsets", &[offsets.len()], Data::U32(offsets))?;
+        shorter.array("flatten_ids", &[ids.len()], Data::U32(ids))?;
+        shorter.array("background", &[black.len()], Data::F32(black))?;
         Ok(shorter)
     }
 

@@ -83,17 +83,48 @@ pub(super) struct Term {
     /// The row of `v_features` [N,L,F], taken as [N L, F].
     pub(super) source: u32,
     pub(super) weight: f32,
-    /// What the weight stands for; `None` where a rounding may have decided which cell it is of.
-    pub(super) exact: Option<Exact>,
 }
 
 /// All additions to the table, level by level and point by point.
 pub(super) fn terms(inputs: &Tensors) -> Result<Vec<Term>, TensorError> {
+    let mut terms = Vec::new();
+    each_point(inputs, |fields, level, position, source| {
+        let located = fields.located(level, position);
+        let inside = fields.inside(&located, &located);
+        let cell = fields.cell(&located, &inside);
+        terms.extend((0..fields.corners()).map(|corner| Term {
+            row: fields.row(level, &cell, corner),
+            source,
+            weight: fields.weight(&cell, &inside, corner),
+        }));
+    })?;
+    Ok(terms)
+}
+
+/// What the weights of [`terms`] stand for; `None` where a rounding may have decided a cell, or the order of its axes.
+pub(super) fn exact_weights(inputs: &Tensors) -> Result<Option<Vec<Exact>>, TensorError> {
+    let mut weights = Vec::new();
+    let mut is_open = false;
+    each_point(inputs, |fields, level, position, _| {
+        let host = fields.located(level, position);
+        let cell = fields.cell(&host, &fields.inside(&host, &host));
+        let located = fields.located(level, position);
+        let inside = fields.inside(&located, &host);
+        is_open |= fields.is_open(&located, &inside);
+        weights.extend((0..fields.corners()).map(|corner| fields.weight(&cell, &inside, corner)));
+    })?;
+    Ok((!is_open).then_some(weights))
+}
+
+/// Visits each point on each level on which it adds to the table, with the row of `v_features` that it adds.
+fn each_point(
+    inputs: &Tensors,
+    mut visit: impl FnMut(&Fields, &Level, &[f32], u32),
+) -> Result<(), TensorError> {
     let positions = inputs.f32("positions")?;
     let dimensions = inputs.get("positions")?.shape().get(1).copied().unwrap_or(0);
     let fields = fields(inputs, dimensions)?;
     let levels = levels(inputs, dimensions)?;
-    let mut terms = Vec::new();
     for (l, level) in levels.iter().enumerate() {
         for (point, position) in positions.chunks_exact(dimensions.max(1)).enumerate() {
             // What is not a number is on neither side, as in the other kernels.
@@ -102,21 +133,12 @@ pub(super) fn terms(inputs: &Tensors) -> Result<Vec<Term>, TensorError> {
             if fields.zero_outside && (below || beyond) {
                 continue;
             }
-            let located: Axes<f32> = fields.located(level, position);
-            let inside = fields.inside(&located, &located);
-            let cell = fields.cell(&located, &inside);
-            let exact = fields.exactly(level, position, &located);
             // Rows of v_features have numbers of 32 bits, as the kernels' indices do.
             let source = u32::try_from(point * levels.len() + l).unwrap_or(u32::MAX);
-            terms.extend((0..fields.corners()).map(|corner| Term {
-                row: fields.row(level, &cell, corner),
-                source,
-                weight: fields.weight(&cell, &inside, corner),
-                exact: exact.map(|exact| fields.weight(&cell, &exact, corner)),
-            }));
+            visit(&fields, level, position, source);
         }
     }
-    Ok(terms)
+    Ok(())
 }
 
 fn fields(inputs: &Tensors, dimensions: usize) -> Result<Fields, TensorError> {
@@ -216,19 +238,14 @@ impl Fields {
         cell
     }
 
-    /// Where the point really is in the cell that the host has found; `None` where a rounding may have decided the
-    /// cell, or the order of its axes.
-    fn exactly(&self, level: &Level, position: &[f32], host: &Axes<f32>) -> Option<Inside<Exact>> {
-        let located: Axes<Exact> = self.located(level, position);
-        let inside = self.inside(&located, host);
+    /// Whether a rounding may have decided the point's cell, or the order of its axes.
+    fn is_open(&self, located: &Axes<Exact>, inside: &Inside<Exact>) -> bool {
         let fractions = &inside.fraction[..self.dimensions];
-        let is_open = located[..self.dimensions].iter().any(|at| at.has_open_floor())
-            || self.simplex
-                && fractions
-                    .iter()
-                    .enumerate()
-                    .any(|(j, own)| fractions[..j].iter().any(|other| own.is_open_beside(*other)));
-        (!is_open).then_some(inside)
+        let is_tied = |(j, own): (usize, &Exact)| {
+            fractions[..j].iter().any(|other| own.is_open_beside(*other))
+        };
+        located[..self.dimensions].iter().any(|at| at.has_open_floor())
+            || self.simplex && fractions.iter().enumerate().any(is_tied)
     }
 
     /// Of a cube bit j of the corner's number, of a simplex the first `corner` axes by descending fraction.

@@ -3,7 +3,7 @@
 //!
 //! Symbols as in [`super`]; `M` additions to the table, one for each corner of each point on each level.
 
-use super::cell::{Term, terms};
+use super::cell::{Term, exact_weights, terms};
 use super::shared::{BLOCK_ROWS, E, F, NAME, V_FEATURES};
 use crate::reduction::Reduction;
 use crate::stage::{
@@ -22,32 +22,33 @@ pub(super) const LAUNCHES: ExtraLaunches = ExtraLaunches {
     exact: Some(exactly),
 };
 
-/// Where each entry's list of additions begins, and the lists one after another.
-fn entry_by_entry(inputs: &Tensors) -> Result<(Vec<u32>, Vec<Term>), TensorError> {
-    let terms = terms(inputs)?;
+/// Where each entry's list begins, and the places of all additions, entry by entry.
+fn entry_by_entry(inputs: &Tensors, terms: &[Term]) -> Result<(Vec<u32>, Vec<u32>), TensorError> {
     let rows: Vec<u32> = terms.iter().map(|term| term.row).collect();
-    let (offsets, order) = lists(&rows, inputs.u32("entries")?[0] as usize);
-    Ok((offsets, order.into_iter().map(|place| terms[place as usize]).collect()))
+    Ok(lists(&rows, inputs.u32("entries")?[0] as usize))
 }
 
 /// The lists: `row_offsets` [E+1], where each entry's begins, and of each addition, entry by entry, the row
 /// of gradients (`sources` [M]) and the weight (`weights` [M]).
 fn invert(inputs: &Tensors) -> Result<Tensors, TensorError> {
-    let (offsets, terms) = entry_by_entry(inputs)?;
-    let sources = terms.iter().map(|term| term.source).collect();
-    let weights = terms.iter().map(|term| term.weight).collect();
+    let terms = terms(inputs)?;
+    let (offsets, order) = entry_by_entry(inputs, &terms)?;
+    let ordered = || order.iter().map(|&place| &terms[place as usize]);
+    let sources = ordered().map(|term| term.source).collect();
+    let weights = ordered().map(|term| term.weight).collect();
     let mut derived = Tensors::new();
     derived.array("row_offsets", &[offsets.len()], Data::U32(offsets))?;
-    derived.array("sources", &[terms.len()], Data::U32(sources))?;
-    derived.array("weights", &[terms.len()], Data::F32(weights))?;
+    derived.array("sources", &[order.len()], Data::U32(sources))?;
+    derived.array("weights", &[order.len()], Data::F32(weights))?;
     Ok(derived)
 }
 
 /// What the weights stand for; `None` where a rounding may have decided a cell.
 fn exactly(inputs: &Tensors) -> Result<Option<ExactArrays>, TensorError> {
-    let (_, terms) = entry_by_entry(inputs)?;
-    let weights: Option<Vec<_>> = terms.iter().map(|term| term.exact).collect();
-    Ok(weights.map(|weights| vec![("weights", weights)]))
+    let Some(weights) = exact_weights(inputs)? else { return Ok(None) };
+    let (_, order) = entry_by_entry(inputs, &terms(inputs)?)?;
+    let ordered = order.iter().map(|&place| weights[place as usize]).collect();
+    Ok(Some(vec![("weights", ordered)]))
 }
 
 const BUFFERS: Buffers = Buffers {
