@@ -31,12 +31,16 @@ pub(super) fn evaluate(op: Double, rounding: Rounding, [a, b, c, _]: [u64; 4]) -
         Double::Negate => return a ^ SIGN,
         Double::Abs => return a & !SIGN,
     };
+    if value.is_nan() {
+        return NAN;
+    }
     let value = match rounding {
         Rounding::Nearest => value,
-        _ if value.is_nan() => value,
-        _ => directed::directed(op, [x, y, z], value, rounding),
+        Rounding::Zero | Rounding::Down | Rounding::Up => {
+            directed::directed(op, [x, y, z], value, rounding)
+        }
     };
-    if value.is_nan() { NAN } else { value.to_bits() }
+    value.to_bits()
 }
 
 /// Of operand and result the upper 32 bits count (PTX ISA 8.4, "rcp.approx.ftz.f64", "rsqrt.approx.ftz.f64"): where

@@ -30,14 +30,8 @@ pub(super) fn directed(op: Double, [x, y, z]: [f64; 3], nearest: f64, rounding: 
         | Double::Min
         | Double::Max => return r,
     };
-    let is_finite =
-        |terms: &[(f64, f64)]| terms.iter().all(|(a, b)| a.is_finite() && b.is_finite());
-    let of_operands = match op {
-        Double::Div => [(x, y), (0.0, 0.0)],
-        Double::Sqrt | Double::Reciprocal => [(x, 0.0), (0.0, 0.0)],
-        _ => [terms[0], terms[1]],
-    };
-    if !is_finite(&of_operands) {
+    // Operands that an operation has not got are 0.
+    if ![x, y, z].iter().all(|operand| operand.is_finite()) {
         return r;
     }
     let beyond = if r.is_infinite() {
