@@ -45,6 +45,22 @@ __device__ inline float times(const float* matrix, unsigned row, Vec3 m) {
     return at[0] * m.x + at[4] * m.y + at[8] * m.z + at[12];
 }
 
+// A mean on the image through normalized device coordinates; pixels have their centers half_pixel / 2 before those of
+// gsplat.
+__device__ inline float2 mean_on_image(const float* projmatrix, Vec3 mean, int width, int height, float half_pixel) {
+    const float reciprocal = 1.0f / times(projmatrix, 3, mean);
+    return {
+        ((times(projmatrix, 0, mean) * reciprocal + 1.0f) * width - half_pixel) * 0.5f,
+        ((times(projmatrix, 1, mean) * reciprocal + 1.0f) * height - half_pixel) * 0.5f,
+    };
+}
+
+// Three standard deviations of the longer axis.
+__device__ inline float longer_radius(const Projection& p) {
+    const float mid = 0.5f * (p.covariance.x + p.covariance.z);
+    return ceilf(3.0f * sqrtf(mid + sqrtf(fmaxf(0.1f, mid * mid - p.det))));
+}
+
 // The color by harmonics from a direction of view, before it is clamped.
 __device__ inline void color_of(const float* sh, unsigned used, Vec3 d, float (&color)[3]) {
     color[0] = color[1] = color[2] = 0.5f;

@@ -59,13 +59,8 @@ __global__ void camera_preprocess_fwd(
     if (project_one(g, camera, params, p) == 0) {
         return;
     }
-    const float reciprocal = 1.0f / times(projmatrix, 3, g.mean);
-    const float2 mean = {
-        ((times(projmatrix, 0, g.mean) * reciprocal + 1.0f) * width - 1.0f) * 0.5f,
-        ((times(projmatrix, 1, g.mean) * reciprocal + 1.0f) * height - 1.0f) * 0.5f,
-    };
-    const float mid = 0.5f * (p.covariance.x + p.covariance.z);
-    const float radius = ceilf(3.0f * sqrtf(mid + sqrtf(fmaxf(0.1f, mid * mid - p.det))));
+    const float2 mean = mean_on_image(projmatrix, g.mean, width, height, 1.0f);
+    const float radius = longer_radius(p);
     if (radius <= 0.0f || listed(mean.x, radius, width) * listed(mean.y, radius, height) == 0) {
         return;
     }

@@ -68,14 +68,9 @@ __global__ void camera_project_fwd(
     if (project_one(g, camera, params, p) == 0) {
         return;
     }
-    const float reciprocal = 1.0f / times(projmatrix, 3, g.mean);
-    const float2 mean = {
-        ((times(projmatrix, 0, g.mean) * reciprocal + 1.0f) * width - HALF_PIXEL) * 0.5f,
-        ((times(projmatrix, 1, g.mean) * reciprocal + 1.0f) * height - HALF_PIXEL) * 0.5f,
-    };
+    const float2 mean = mean_on_image(projmatrix, g.mean, width, height, HALF_PIXEL);
 #ifdef TILES
-    const float mid = 0.5f * (p.covariance.x + p.covariance.z);
-    const float x = ceilf(3.0f * sqrtf(mid + sqrtf(fmaxf(0.1f, mid * mid - p.det))));
+    const float x = longer_radius(p);
     const float y = x;
 #else
     const float ratio = opacities[id] / ALPHA_MIN;
