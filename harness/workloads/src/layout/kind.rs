@@ -24,8 +24,8 @@ pub enum KernelKind {
     /// It projects all Gaussians by all cameras, is given the size of the image, and leaves out what lies
     /// beside it.
     ProjectOnImage,
-    /// The gradients of Gaussians and cameras from those of such a projection, through the path of the
-    /// position alone.
+    /// The gradients of Gaussians and cameras from those of such a projection, and of its colours where it
+    /// has a part in them.
     ProjectOnImageBackward,
     /// A stage whose arrays are its ports as they are: of another workload, or harmonics by themselves.
     Of(Stage),

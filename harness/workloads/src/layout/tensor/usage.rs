@@ -30,19 +30,8 @@ impl Tensor {
                 among(Read, &rasterizations)
             }
             Self::Background => among(Read, &[Rasterize, RasterizeBackward, Full]),
-            Self::Opacities => Some(Read),
-            Self::Colors => among(
-                Read,
-                &[
-                    Project,
-                    Rasterize,
-                    RasterizeBackward,
-                    ProjectBackward,
-                    Full,
-                    ProjectOnImage,
-                    ProjectOnImageBackward,
-                ],
-            ),
+            // All kinds have them: those of other workloads have been answered.
+            Self::Opacities | Self::Colors => Some(Read),
             Self::RenderTransmittance | Self::LastIds | Self::NContrib => {
                 among(Write, &[Rasterize]).or(among(Read, &[RasterizeBackward]))
             }
@@ -58,17 +47,17 @@ impl Tensor {
                 among(Write, &[RasterizeBackward, ProjectBackward, Full, ProjectOnImageBackward])
             }
             Self::VLogits => among(Write, &[RasterizeBackward, Full]),
-            Self::Sh | Self::Means | Self::Quats | Self::Scales | Self::Viewmats | Self::Ks => {
-                among(
-                    Read,
-                    &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
-                )
-            }
-            Self::LogScales | Self::Logits | Self::ShDc | Self::ShRest => among(Read, &[Full]),
-            Self::Campos => among(
+            Self::Sh
+            | Self::Means
+            | Self::Quats
+            | Self::Scales
+            | Self::Viewmats
+            | Self::Ks
+            | Self::Campos => among(
                 Read,
                 &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
             ),
+            Self::LogScales | Self::Logits | Self::ShDc | Self::ShRest => among(Read, &[Full]),
             Self::Projmats => among(Read, &[Full, ProjectOnImage, ProjectOnImageBackward]),
             Self::Clamped => among(Write, &[Project, ProjectOnImage])
                 .or(among(Read, &[ProjectBackward, ProjectOnImageBackward])),
