@@ -220,7 +220,12 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
             "projection.by_camera is given: a run is of all cam",
         ),
         ("extra_roundings = 16", "extra_roundings = 99", "projection.extra_roundings is 99"),
-        ("\"means\"", "\"colors\"", "projection.inputs 'colors'.tensor is 'colors': there are"),
+        ("\"means\"", "\"colours\"", "projection.inputs 'colours'.tensor is 'colours': there are"),
+        (
+            "\"means\"",
+            "\"colors\"",
+            "a preset's projection has no colours and opacities of its own",
+        ),
         ("W = \"W\"", "W = \"alpha_min\"", "projection.numbers.W is not known: 'alpha_min'"),
     ] {
         let bad = PROJECTION.replacen(from, to, 1);

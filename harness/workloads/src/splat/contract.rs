@@ -304,7 +304,8 @@ impl Contract {
                     None | Some(Array::Compensations) => false,
                     Some(Array::VColors) => forms != ColorForms::Harmonics,
                     Some(Array::VSh) => forms != ColorForms::Direct,
-                    Some(_) => true,
+                    // A preset's projection has no colours and opacities of its own.
+                    Some(array) => !(kind.knows_the_image() && array.is_of_blending()),
                 }
         };
         self.stage().spec().outputs.iter().filter(lacks).map(|port| port.name).collect()
