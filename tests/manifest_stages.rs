@@ -201,11 +201,13 @@ fn a_projection_with_its_colours_is_judged_as_one_stage() {
             .exits(0)
             .prints("NOT EXERCISED: v_opacities, v_viewmats: no parameter");
     }
+    let from_origin = "looks like: the direction of view is taken from the origin";
+    let passed_on = "looks like: the gradient of a colour that was raised to 0 is passed on";
     let lost = "looks like: the path through the direction of view is missing";
     for (program, manifest, generator, wrong) in [
-        ("camera_preprocess_broken", &forward, "typical", " elements of colors "),
+        ("camera_preprocess_broken", &forward, "typical", from_origin),
         ("camera_preprocess_late", &forward, "colors", "  clamped["),
-        ("camera_preprocess_broken", &backward, "colors", "  v_colors["),
+        ("camera_preprocess_broken", &backward, "colors", passed_on),
         ("camera_preprocess_late", &backward, "colors", lost),
     ] {
         let said = on(program, manifest, generator).exits(1);

@@ -53,6 +53,20 @@ fn faults_of_the_projection_are_named() {
     };
     let found = diagnosed((&scene("harmonics"), PROJECT), plain, [&no_phase, NOTHING]);
     expect(&found, "without the Condon-Shortley phase");
+    // Colours are so much larger that none is raised to 0, and then smaller again.
+    let larger = |all: &mut Tensors| {
+        let coefficients = all.u32("coefficients").expect("harmonics")[0] as usize;
+        edit(all, "colors", |values| {
+            let rows = values.chunks_exact_mut(3 * coefficients);
+            rows.for_each(|row| row[..3].iter_mut().for_each(|value| *value += 8.0));
+        });
+    };
+    let smaller =
+        |all: &mut Tensors| edit(all, "colors", |of| of.iter_mut().for_each(|x| *x -= 2.256_758_3));
+    let found = diagnosed((&scene("harmonics"), PROJECT), plain, [&larger, &smaller]);
+    expect(&found, "colours below 0 are returned as they are");
+    let found = diagnosed((&scene("harmonics"), PROJECT_BACKWARD), plain, [&larger, NOTHING]);
+    expect(&found, "the gradient of a colour that was raised to 0 is passed on");
     let of_colors = |all: &mut Tensors| edit(all, "v_colors", times(0.0));
     expect_all(
         PROJECT_BACKWARD,

@@ -8,6 +8,7 @@
 
 mod background;
 mod convention;
+mod harmonics;
 mod image;
 mod lanes;
 mod lists;

@@ -1,13 +1,14 @@
 //! The projection of a kernel that is given the size of the image.
 
 use super::convention;
+use super::harmonics::{Harmonics, of_colors, of_gradients};
 use super::outputs::{XYZW, of_units, turned, with_outputs};
 use super::project::{BACKWARD, DIRECTION, FORWARD, OFF_DIAGONAL};
 use super::whole::cameras_by_name;
 use crate::splat::stage::ImageStage;
 use splatcheck_judge::diagnosis::Hypothesis;
 use splatcheck_judge::judge::Expectation;
-use splatcheck_reference::splat::Culling;
+use splatcheck_reference::splat::{Colors, Culling};
 
 /// What may become of the gradients of compensations, and by which factor they are wrong then.
 const COMPENSATIONS: [(&str, f32); 3] = [
@@ -15,6 +16,29 @@ const COMPENSATIONS: [(&str, f32); 3] = [
     ("v_compensations is taken with the other sign", -1.0),
     ("v_compensations is taken twice", 2.0),
 ];
+
+/// A camera looks from where its rotation and translation say, which a kernel may be given as an array of its own.
+const FROM_ORIGIN: &str =
+    "the direction of view is taken from the origin, where it begins at the camera's position";
+
+/// The harmonics of its colours; `None` where these are given directly, or are none of the kernel's.
+fn harmonics(stage: &ImageStage) -> Option<Harmonics<'_>> {
+    match &stage.gaussians.colors {
+        Colors::Direct { .. } => None,
+        Colors::Harmonics { coefficients, values } => {
+            Some(Harmonics { values, coefficients: *coefficients })
+        }
+    }
+}
+
+/// The stage with other coefficients.
+fn with_coefficients(stage: &ImageStage, of: Vec<f32>) -> ImageStage {
+    let mut changed = stage.clone();
+    if let Colors::Harmonics { values, .. } = &mut changed.gaussians.colors {
+        *values = of;
+    }
+    changed
+}
 
 /// What `project` may get wrong.
 pub(in crate::splat) fn of_project_on_image<'a>(
@@ -58,7 +82,16 @@ pub(in crate::splat) fn of_project_on_image<'a>(
             },
         ),
         changed(XYZW, |s| s.gaussians.quats.iter_mut().for_each(|quat| quat.rotate_right(1))),
+        Hypothesis::new(FROM_ORIGIN, move || {
+            let mut other = stage.clone();
+            let moved = other.cameras.iter_mut().flat_map(|camera| &mut camera.viewmat[..3]);
+            moved.for_each(|row| row[3] = 0.0);
+            harmonics(stage)?;
+            Some(with_outputs(predict(stage), predict(&other), |name| name == "colors"))
+        }),
     ];
+    let of_coefficients = move |values| predict(&with_coefficients(stage, values));
+    all.extend(of_colors(harmonics(stage), of_coefficients));
     all.extend(conventions(stage, &FORWARD, predict));
     all.extend(conventions(stage, &["extent", "alpha_min"], predict));
     all
@@ -109,6 +142,8 @@ pub(in crate::splat) fn of_project_backward_on_image<'a>(
             })
         }));
     }
+    let of_coefficients = move |values| predict(&with_coefficients(stage, values));
+    all.extend(of_gradients(harmonics(stage), of_coefficients));
     let [keys @ .., _antialiased] = &BACKWARD;
     all.extend(conventions(stage, keys, predict));
     all

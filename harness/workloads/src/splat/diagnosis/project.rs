@@ -1,8 +1,9 @@
 //! The projection of all Gaussians by all cameras, forward and backward.
 
 use super::convention;
+use super::harmonics::{Harmonics, of_colors, of_gradients};
 use super::lanes::{Lost, Warp, of_addition};
-use super::outputs::{XYZW, of_units, scaled, turned, with_outputs};
+use super::outputs::{XYZW, of_units, turned, with_outputs};
 use super::whole::{COMPENSATION, cameras_by_name};
 use crate::splat::expectation;
 use crate::splat::stage::ProjectStage;
@@ -47,41 +48,23 @@ fn conventions<'a>(
     })
 }
 
-/// Faults of the harmonics: what each does with a coefficient's number, given its index and how many
-/// there are, and with that of its gradient.
-type OfHarmonics = (&'static str, fn(usize, usize) -> f32);
-
-const HARMONICS: [OfHarmonics; 3] = [
-    ("the harmonics of the highest degree are left out", |k, all| {
-        if k.isqrt() + 1 == all.isqrt() && all > 1 { 0.0 } else { 1.0 }
-    }),
-    (
-        "the signs of the harmonics of degree 1 are those without the Condon-Shortley phase",
-        |k, _| {
-            if k == 1 || k == 3 { -1.0 } else { 1.0 }
-        },
-    ),
-    (
-        "the signs of the harmonics of odd order are those without the Condon-Shortley phase",
-        |k, _| {
-            // m = k - l^2 - l is odd where k is, as l^2 + l is even.
-            if k % 2 == 1 { -1.0 } else { 1.0 }
-        },
-    ),
-];
-
-/// The stage with every coefficient multiplied; `None` for colours that are given directly.
-fn with_harmonics(stage: &ProjectStage, factor: fn(usize, usize) -> f32) -> Option<ProjectStage> {
-    let mut changed = stage.clone();
-    let ProjectColors::Harmonics { coefficients, values } = &mut changed.inputs.project.colors
-    else {
-        return None;
-    };
-    let all = *coefficients as usize;
-    for (at, value) in values.iter_mut().enumerate() {
-        *value *= factor(at / 3 % all, all);
+/// The harmonics of its colours; `None` where these are given directly.
+fn harmonics(stage: &ProjectStage) -> Option<Harmonics<'_>> {
+    match &stage.inputs.project.colors {
+        ProjectColors::Direct { .. } => None,
+        ProjectColors::Harmonics { coefficients, values } => {
+            Some(Harmonics { values, coefficients: *coefficients as usize })
+        }
     }
-    Some(changed)
+}
+
+/// The stage with other coefficients.
+fn with_coefficients(stage: &ProjectStage, of: Vec<f32>) -> ProjectStage {
+    let mut changed = stage.clone();
+    if let ProjectColors::Harmonics { values, .. } = &mut changed.inputs.project.colors {
+        *values = of;
+    }
+    changed
 }
 
 /// What the conic's off-diagonal gradient is taken for, by a factor.
@@ -145,9 +128,8 @@ pub(in crate::splat) fn of_project(stage: &ProjectStage, run: FailedRun) -> Vec<
         }),
         Hypothesis::new(XYZW, move || Some(predict(&with_turned_quats(stage)))),
     ];
-    all.extend(HARMONICS.into_iter().map(|(words, factor)| {
-        Hypothesis::new(words, move || Some(predict(&with_harmonics(stage, factor)?)))
-    }));
+    let of_coefficients = move |values| predict(&with_coefficients(stage, values));
+    all.extend(of_colors(harmonics(stage), of_coefficients));
     all.extend(conventions(stage, &FORWARD, predict));
     all
 }
@@ -178,14 +160,8 @@ pub(in crate::splat) fn of_project_backward(
             Some(predict(&changed))
         })
     }));
-    all.extend(HARMONICS.into_iter().map(|(words, factor)| {
-        Hypothesis::new(words, move || {
-            let expected = predict(&with_harmonics(stage, factor)?);
-            let coefficients = stage.inputs.project.colors.coefficients() as usize;
-            let of = move |place: usize| f64::from(factor(place / 3 % coefficients, coefficients));
-            Some(scaled(expected, "v_colors", of, 0))
-        })
-    }));
+    let of_coefficients = move |values| predict(&with_coefficients(stage, values));
+    all.extend(of_gradients(harmonics(stage), of_coefficients));
     all.extend(of_compensation(stage, predict));
     all.extend(conventions(stage, &BACKWARD, predict));
     all.extend(of_lanes(stage, run, predict));
