@@ -184,6 +184,25 @@ fn other_inputs_and_units_of_the_backward_pass_are_named() {
     expect(&found, "v_opacities is by the logit of the opacity");
 }
 
+/// gsplat's kernel is told 0 of a pixel without a contributor, and meets entry 0 there if it samples pixels elsewhere.
+/// Images of one tile: all lists begin with entry 0.
+#[test]
+fn another_pixel_center_is_named_of_a_kernel_that_is_told_0_of_a_pixel_without_a_contributor() {
+    let elsewhere = |all: &mut Tensors| {
+        let other = 0.5 - all.f32("pixel_center").expect("it is there")[0];
+        all.insert("pixel_center", Tensor::scalar(other));
+        let last: Vec<_> =
+            all.i32("last_ids").expect("there").iter().map(|id| *id.max(&0)).collect();
+        let shape = all.get("last_ids").expect("it is there").shape().to_vec();
+        all.insert("last_ids", Tensor::new("last_ids", shape, Data::I32(last)).expect("as before"));
+    };
+    for name in ["harmonics", "checkerboard"] {
+        let of = (&scene(name), RASTERIZE_BACKWARD);
+        let found = diagnosed(of, Defect::None, [&elsewhere, NOTHING]);
+        expect(&found, "the convention's field pixel_center");
+    }
+}
+
 #[test]
 fn lost_lanes_warps_and_batches_are_named() {
     let last_ids = |all: &mut Tensors, change: &dyn Fn(usize, i32) -> i32| {

@@ -21,6 +21,8 @@ pub(super) const FORWARD: [&str; 5] =
     ["alpha_max", "alpha_min", "transmittance_min", "stop_rule", "pixel_center"];
 /// Those that the gradients depend on besides what the forward pass has decided.
 const BACKWARD: [&str; 4] = ["clamp_gradient", "alpha_max", "alpha_min", "pixel_center"];
+/// Those by which an entry counts whatever is a pixel's last contributor.
+const OF_ENTRIES: [&str; 2] = ["alpha_min", "pixel_center"];
 /// The fields of the convention that a walk from the front decides again.
 const STOPS: [&str; 2] = ["transmittance_min", "stop_rule"];
 
@@ -136,6 +138,21 @@ pub(super) fn under(stage: &RasterStage, convention: Convention) -> RasterStage 
     changed
 }
 
+/// The stage as a kernel takes it that is told 0 of a pixel without a contributor, as gsplat's is: where the list of
+/// the pixel's tile begins with entry 0, the walk meets this entry. `None` where there is no such pixel.
+fn from_entry_0(stage: &RasterStage) -> Option<RasterStage> {
+    let raster = &stage.inputs.raster;
+    let begins = |pixel| match raster.tile_offsets[raster.tile_of(pixel)..] {
+        [begin, end, ..] => begin == 0 && end > 0,
+        _ => false,
+    };
+    let mut changed = stage.clone();
+    let pixels = changed.inputs.last_ids.iter_mut().enumerate();
+    let met = pixels.filter(|(pixel, last)| **last < 0 && begins(*pixel));
+    let met = met.map(|(_, last)| *last = 0).count();
+    (met > 0).then_some(changed)
+}
+
 /// What `rasterize` may get wrong.
 pub(in crate::splat) fn of_rasterize(
     stage: &RasterStage,
@@ -208,6 +225,12 @@ pub(in crate::splat) fn of_rasterize_backward(
     if judged.1.walk() == WalkOrder::Back {
         all.extend(left_out().into_iter().map(|(words, drops)| {
             Hypothesis::new(words, move || Some(predict(&without(stage, &*drops)?.0)))
+        }));
+        let entries = convention::others(&stage.convention, &OF_ENTRIES);
+        all.extend(entries.chain(convention::whole(&stage.convention, &BACKWARD)).map(|changed| {
+            changed.hypothesis(move |convention| {
+                Some(predict(&under(&from_entry_0(stage)?, convention)))
+            })
         }));
     }
     // That there is none is among the faults of the backward pass.
