@@ -26,10 +26,15 @@ pub struct WrongArray<'a> {
     pub zeros: usize,
     /// Those of them that are wrong.
     pub wrong: &'a [Element],
+    /// Some of those that are right, of all parts of the array.
+    pub right: &'a [Element],
 }
 
-/// Wrong elements that a hypothesis is tried on.
+/// Wrong elements that a hypothesis is tried on: those that are furthest off.
 const TRIED: usize = 8;
+
+/// More wrong elements, evenly among all, that what explains those must explain too.
+const HELD_AGAINST: usize = 32;
 
 /// What an operand's contribution was multiplied by, and the words for it.
 const FACTORS: [(f64, &str); 4] = [
@@ -160,11 +165,11 @@ fn candidates(parts: &[Contribution]) -> [Vec<Part>; 4] {
 /// The first hypothesis that explains the wrong elements; `parts` says what an element is made of.
 #[must_use]
 pub fn explain(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option<Explained> {
-    let mut tried: Vec<&Element> = array.wrong.iter().collect();
-    tried.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
-    tried.truncate(TRIED);
-    let tried: Vec<Wrong<'_>> =
-        tried.into_iter().map(|element| Wrong { element, parts: parts(element.index) }).collect();
+    let mut sorted: Vec<&Element> = array.wrong.iter().collect();
+    sorted.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+    let with_parts = |element| Wrong { element, parts: parts(element.index) };
+    let (furthest, others) = sorted.split_at(TRIED.min(sorted.len()));
+    let mut tried: Vec<Wrong<'_>> = furthest.iter().copied().map(with_parts).collect();
     let first = &tried.first()?.parts;
     let groups = candidates(&first.uses);
     let operands = groups.iter().map(Vec::len).sum::<usize>() + first.given.len();
@@ -172,7 +177,18 @@ pub fn explain(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option
     if let Some(whole) = as_a_whole(array, all) {
         return Some(whole);
     }
-    of_parts(array, &tried, &groups).filter(|_| is_surprising(tried.iter().map(chance), all))
+    let right: Vec<Wrong<'_>> = array.right.iter().map(with_parts).collect();
+    let found = of_parts(array, (&tried, &right), &groups)?;
+    if !is_surprising(tried.iter().map(chance), all) {
+        return None;
+    }
+    if others.is_empty() {
+        return Some(found);
+    }
+    // Those that are furthest off may all be of one kind.
+    let step = others.len().div_ceil(HELD_AGAINST);
+    tried.extend(others.iter().step_by(step).copied().map(with_parts));
+    of_parts(array, (&tried, &right), &groups)
 }
 
 /// What wrong cases look like, said by the most of them, if that is half of those of which anything is said: by chance one
@@ -198,10 +214,11 @@ fn chance(Wrong { element, .. }: &Wrong<'_>) -> (f64, f64) {
     ((element.found - element.expected).abs(), 2.0 * element.uncertainty)
 }
 
-/// The operand, line or threads whose part the wrong elements lack, or have otherwise.
+/// The operand, line or threads whose part the wrong elements lack, or have otherwise. A line may be at fault in some
+/// elements alone; threads that are named are so in all, so that right elements count against them.
 fn of_parts(
     array: &WrongArray<'_>,
-    tried: &[Wrong<'_>],
+    (tried, right): (&[Wrong<'_>], &[Wrong<'_>]),
     [operands, pairs, copies, lines]: &[Vec<Part>; 4],
 ) -> Option<Explained> {
     let given = &tried.first()?.parts.given;
@@ -228,7 +245,7 @@ fn of_parts(
         })
     };
     let of_threads = || {
-        let words = threads::explain(array.name, tried)?;
+        let words = threads::explain(array.name, tried, right)?;
         Some(Explained::of(words, None))
     };
     // A square has two equal operands: that both are missing is not that one has the wrong sign.
@@ -260,7 +277,7 @@ pub(crate) fn surprise(error: f64, radius: f64) -> f64 {
 /// All wrong elements are the same multiple of what they must be. The largest says which, and the others are too far
 /// off to be so by chance.
 fn as_a_whole(array: &WrongArray<'_>, explanations: usize) -> Option<Explained> {
-    let WrongArray { name, of, wrong, compared, zeros } = *array;
+    let WrongArray { name, of, wrong, compared, zeros, right: _ } = *array;
     let by_size = |a: &&Element, b: &&Element| a.expected.abs().total_cmp(&b.expected.abs());
     let largest = wrong.iter().max_by(by_size)?;
     if largest.expected.abs() <= largest.uncertainty
@@ -329,8 +346,9 @@ mod tests {
             Element { index, found, expected: 1.0, uncertainty, float }
         };
         let wrong: Vec<Element> = found.iter().enumerate().map(element).collect();
+        let compared = wrong.len();
         let array =
-            WrongArray { name: "v_x", of: "x", compared: wrong.len(), zeros: 0, wrong: &wrong };
+            WrongArray { name: "v_x", of: "x", compared, zeros: 0, wrong: &wrong, right: &[] };
         let share = |lane| Share {
             kernel: "forward".to_owned(),
             block: [0; 3],
@@ -365,6 +383,43 @@ mod tests {
         assert_eq!(most(&[Some(&two), Some(&two)]), Some(two.clone()), "one factor");
         let words = most(&[Some(&two), Some(&three), None]).map(|most| most.words);
         assert_eq!(words.as_deref(), Some("times another factor"), "one in each case");
+    }
+
+    /// Rows of the second view go to the first view's: these hold both, and the others nothing. The latter are further
+    /// off, and alone look as if an operand were missing.
+    #[test]
+    fn what_the_elements_furthest_off_look_like_must_hold_for_the_others_too() {
+        let expected = |index: usize| if index < 30 { 1.0 } else { 3.0 };
+        let said = |found: &dyn Fn(usize) -> f64| {
+            let element = |index: usize| {
+                let (found, expected) = (found(index), expected(index));
+                Element { index, found, expected, uncertainty: 1e-6, float: 0.0 }
+            };
+            let wrong: Vec<Element> = (0..60).map(element).collect();
+            let array = WrongArray {
+                name: "v_x",
+                of: "x",
+                compared: 60,
+                zeros: 0,
+                wrong: &wrong,
+                right: &[],
+            };
+            let parts = |index: usize| {
+                let part = |line: u32, value: f64| {
+                    let source = Some(format!("views.cu:{line}"));
+                    let place = Place { kernel: "forward".to_owned(), line, source };
+                    Contribution { place, operand: Some(1), value }
+                };
+                let uses = vec![part(8, expected(index)), part(9, 0.0)];
+                Parts { uses, ..Parts::default() }
+            };
+            explain(&array, &parts).map(|explained| explained.words)
+        };
+        let both = said(&|index| if index < 30 { 4.0 } else { 0.0 });
+        assert_eq!(both, None, "the first thirty do not lack it");
+        let lacking = said(&|index| if index == 59 { 0.0 } else { 1e-9 * expected(index) });
+        let lacking = lacking.expect("all lack it");
+        assert!(lacking.contains("v_x is zero throughout"), "{lacking}");
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Judged {
     pub unknown: usize,
     /// Elements that are wrong.
     pub wrong: Vec<Element>,
+    /// Some that are right, of all parts of the array.
+    pub right: Vec<Element>,
     /// The largest distance between both sides, as a part of their uncertainty.
     pub worst: f64,
     /// The largest error of an f32, as a part of the radius that rounding may take it.
@@ -38,8 +40,8 @@ pub struct Judged {
 impl Judged {
     /// What is wrong of it.
     pub(super) fn wrong_array(&self) -> WrongArray<'_> {
-        let Self { name, of, compared, zeros, wrong, .. } = self;
-        WrongArray { name, of, compared: *compared, zeros: *zeros, wrong }
+        let Self { name, of, compared, zeros, wrong, right, .. } = self;
+        WrongArray { name, of, compared: *compared, zeros: *zeros, wrong, right }
     }
 
     /// Whether fewer than half of its elements could be compared: what goes wrong among the others would be missed.
@@ -71,6 +73,9 @@ impl Open<'_> {
     pub(super) const NONE: Self = Self { any: false, reaches: &|_| false };
 }
 
+/// About so many right elements are kept.
+const MOST_RIGHT: usize = 64;
+
 /// Compares the exact values of an array with what they must be. `must_be_finite`: whether an element that is infinite
 /// or no number is wrong where it must be a finite one; an overflow on the way may have no better result.
 pub(super) fn compared(
@@ -84,6 +89,8 @@ pub(super) fn compared(
     let mut judged = Judged { name: name.to_owned(), of: of.to_owned(), ..Judged::default() };
     let expected: Vec<_> = expected.collect();
     let largest = expected.iter().map(|(value, _)| value.abs()).filter(|size| size.is_finite());
+    // It is odd, so that elements of every lane are among them.
+    let step = exact.len() / MOST_RIGHT | 1;
     // Half a unit in the last place of the largest: what an f32 of this array's size may be off.
     let unit = largest.fold(0.0, f64::max) * f64::from(f32::EPSILON) / 2.0;
     for ((index, exact), (expected, doubt)) in exact.iter().enumerate().zip(expected) {
@@ -131,8 +138,11 @@ pub(super) fn compared(
         judged.zeros += usize::from(found == 0.0 && expected == 0.0);
         judged.worst = judged.worst.max(part(distance, uncertainty));
         judged.rounding = judged.rounding.max(part((f64::from(float) - found).abs(), exact.radius));
+        let element = Element { index, found, expected, uncertainty, float };
         if distance > uncertainty {
-            judged.wrong.push(Element { index, found, expected, uncertainty, float });
+            judged.wrong.push(element);
+        } else if index % step == 0 {
+            judged.right.push(element);
         }
     }
     judged

@@ -36,7 +36,7 @@ impl From<(Vec<Contribution>, Vec<Share>)> for Parts {
     }
 }
 
-/// A wrong element.
+/// A wrong element, or a right one that a hypothesis is held against.
 pub(super) struct Wrong<'e> {
     pub(super) element: &'e Element,
     pub(super) parts: Parts,
@@ -51,27 +51,47 @@ enum By {
     Thread,
     /// `blockIdx.x`, `.y` or `.z`.
     Block(usize),
+    /// Its warp, in one block alone.
+    WarpOfBlock,
+    /// Its number in the block, in one block alone.
+    ThreadOfBlock,
 }
 
 impl By {
-    const ALL: [Self; 6] =
-        [Self::Lane, Self::Warp, Self::Block(0), Self::Block(1), Self::Block(2), Self::Thread];
+    const ALL: [Self; 8] = [
+        Self::Lane,
+        Self::Warp,
+        Self::Block(0),
+        Self::Block(1),
+        Self::Block(2),
+        Self::Thread,
+        Self::WarpOfBlock,
+        Self::ThreadOfBlock,
+    ];
 
-    /// The number of a share's threads.
-    fn of(self, share: &Share) -> Option<u32> {
+    /// The number of a share's threads, after the block's where they are of one.
+    fn of(self, share: &Share) -> Option<Number> {
+        let thread = || share.lane.map(|lane| WARP * share.warp + lane);
+        let everywhere = |number| ([0; 3], number);
+        let here = |number| (share.block, number);
         match self {
-            Self::Lane => share.lane,
-            Self::Warp => Some(share.warp),
-            Self::Thread => share.lane.map(|lane| WARP * share.warp + lane),
-            Self::Block(axis) => share.block.get(axis).copied(),
+            Self::Lane => share.lane.map(everywhere),
+            Self::Warp => Some(everywhere(share.warp)),
+            Self::Thread => thread().map(everywhere),
+            Self::Block(axis) => share.block.get(axis).copied().map(everywhere),
+            Self::WarpOfBlock => Some(here(share.warp)),
+            Self::ThreadOfBlock => thread().map(here),
         }
     }
 }
 
+/// A block, where it is one alone, and the number of a thread, warp, lane or block.
+type Number = ([u32; 3], u32);
+
 /// Some of the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
-    Number(u32),
+    Number(Number),
     /// The first, or the last, of those that contribute to an element.
     First,
     Last,
@@ -101,20 +121,32 @@ impl fmt::Display for Threads {
         let Self(by, which) = *self;
         let axis = |axis: usize| ["x", "y", "z"].get(axis).copied().unwrap_or("x");
         match (by, which) {
-            (By::Lane, Which::Number(lane)) => write!(f, "lane {lane} of each warp contributes"),
-            (By::Warp, Which::Number(warp)) => write!(f, "warp {warp} of each block contributes"),
-            (By::Thread, Which::Number(thread)) => {
+            (By::Lane, Which::Number((_, lane))) => {
+                write!(f, "lane {lane} of each warp contributes")
+            }
+            (By::Warp, Which::Number((_, warp))) => {
+                write!(f, "warp {warp} of each block contributes")
+            }
+            (By::Thread, Which::Number((_, thread))) => {
                 write!(f, "thread {thread} of each block contributes")
             }
-            (By::Block(at), Which::Number(block)) => {
+            (By::Block(at), Which::Number((_, block))) => {
                 write!(f, "the blocks with blockIdx.{} = {block} contribute", axis(at))
+            }
+            (By::WarpOfBlock, Which::Number(([x, y, z], warp))) => {
+                write!(f, "warp {warp} of block ({x}, {y}, {z}) contributes")
+            }
+            (By::ThreadOfBlock, Which::Number(([x, y, z], thread))) => {
+                write!(f, "thread {thread} of block ({x}, {y}, {z}) contributes")
             }
             (by, Which::First | Which::Last) => {
                 let which = if which == Which::First { "first" } else { "last" };
                 match by {
                     By::Lane => write!(f, "the {which} lane contributes"),
                     By::Warp => write!(f, "the {which} warp contributes"),
+                    By::WarpOfBlock => write!(f, "the {which} warp of all contributes"),
                     By::Thread => write!(f, "the {which} thread contributes"),
+                    By::ThreadOfBlock => write!(f, "the {which} thread of all contributes"),
                     By::Block(at) => {
                         write!(f, "the blocks with the {which} blockIdx.{} contribute", axis(at))
                     }
@@ -153,23 +185,26 @@ impl Form {
     }
 }
 
-/// The first threads whose parts explain all wrong elements, in words. They must not be all threads that
-/// contribute: those are no lane, warp or block among others.
-pub(super) fn explain(name: &str, wrong: &[Wrong<'_>]) -> Option<String> {
+/// The first threads whose parts explain all wrong elements, in words, and are nothing in those that are right. They
+/// must not be all threads that contribute: those are no lane, warp or block among others.
+pub(super) fn explain(name: &str, wrong: &[Wrong<'_>], right: &[Wrong<'_>]) -> Option<String> {
     let shares = &wrong.first()?.parts.shares;
     // Parts that are not the whole derivative explain nothing.
     if !wrong.iter().all(|wrong| is_about(whole(wrong), wrong.element.expected, wrong)) {
         return None;
     }
     for by in By::ALL {
-        let mut numbers: Vec<u32> = shares.iter().filter_map(|share| by.of(share)).collect();
+        let mut numbers: Vec<Number> = shares.iter().filter_map(|share| by.of(share)).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let named = numbers.into_iter().map(Which::Number).chain([Which::First, Which::Last]);
         let threads = named.map(|which| Threads(by, which));
         let parts: Vec<Threads> = threads.filter(|&threads| is_a_part(threads, wrong)).collect();
         for form in Form::ALL {
-            if let Some(threads) = parts.iter().find(|threads| explains(form, **threads, wrong)) {
+            let holds = |threads: &&Threads| {
+                explains(form, **threads, wrong) && explains(form, **threads, right)
+            };
+            if let Some(threads) = parts.iter().find(holds) {
                 return Some(format!("{name} {} {threads}", form.words()));
             }
         }
@@ -193,7 +228,7 @@ fn is_about(one: f64, other: f64, wrong: &Wrong<'_>) -> bool {
     (one - other).abs() <= 2.0 * wrong.element.uncertainty
 }
 
-/// Whether all wrong elements are what they would be.
+/// Whether all of some elements are what they would be.
 fn explains(form: Form, threads: Threads, wrong: &[Wrong<'_>]) -> bool {
     wrong.iter().all(|wrong| {
         let predicted = form.predicted(wrong.element, threads.value(&wrong.parts.shares));
@@ -225,19 +260,28 @@ mod tests {
     }
 
     fn says(held: impl Fn(&Share) -> f64) -> Option<String> {
+        said(&|_| true, held)
+    }
+
+    /// The same of the shares that are an element's own.
+    fn said(
+        is_own: &dyn Fn((&Share, u32)) -> bool,
+        held: impl Fn(&Share) -> f64,
+    ) -> Option<String> {
         let element = |number: u32| {
-            let (index, shares) = (number as usize, shares(number));
+            let (index, mut shares) = (number as usize, shares(number));
+            shares.retain(|share| is_own((share, number)));
             let expected: f64 = shares.iter().map(|share| share.value).sum();
             let found = shares.iter().map(|share| held(share) * share.value).sum();
             let element = Element { index, found, expected, uncertainty: 1e-9, float: 0.0 };
             (element, Parts { shares, ..Parts::default() })
         };
         let elements = [element(0), element(1)];
-        let wrong: Vec<_> = elements
-            .iter()
-            .map(|(element, parts)| Wrong { element, parts: parts.clone() })
-            .collect();
-        explain("v_x", &wrong)
+        let all = elements.iter();
+        let all = all.map(|(element, parts)| Wrong { element, parts: parts.clone() });
+        let (right, wrong): (Vec<_>, Vec<_>) =
+            all.partition(|Wrong { element, .. }| element.found == element.expected);
+        explain("v_x", &wrong, &right)
     }
 
     #[test]
@@ -264,5 +308,15 @@ mod tests {
             assert_eq!(says(held), Some(format!("v_x {words}")));
         }
         assert_eq!(says(|share| 1.0 + 0.5 * flag(share.warp == 1)), None, "no part that is known");
+        let one = |s: &Share| s.block[1] == 1 && s.warp == 0;
+        let said_of_warp = says(|s| flag(!one(s)));
+        assert_eq!(
+            said_of_warp.as_deref(),
+            Some("v_x lacks what warp 0 of block (0, 1, 0) contributes")
+        );
+        // Each element is of a block of its own, and lane 2 is lost in one of them.
+        let of_block = |(share, number): (&Share, u32)| share.block[1] == number;
+        let said_of_lane = said(&of_block, |s| flag(s.block[1] == 0 || s.lane != Some(2)));
+        assert_eq!(said_of_lane, None, "lane 2 of the first block is right");
     }
 }

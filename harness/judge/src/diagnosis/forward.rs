@@ -86,6 +86,7 @@ fn explained(
         compared: part.returned.len(),
         zeros: (0..part.returned.len()).filter(zeros).count(),
         wrong: &wrong,
+        right: &[],
     };
     explain(&array, parts)
 }
