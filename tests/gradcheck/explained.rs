@@ -64,6 +64,22 @@ fn a_counter_that_is_not_reset_shows_in_a_second_run() {
     say(folder.path(), &again(&wrong.out)).exits(1);
 }
 
+/// A sum in a variable of the module that nobody clears: a second run with the same inputs is twice the first.
+#[test]
+fn what_a_run_before_left_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = copies(folder.path(), "mul.f32 %f2, %f1, 0f3F800000;");
+    let ptx = folder.path().join("copy.ptx");
+    let entry = ".visible .entry forward";
+    let kept = format!(".global .align 4 .f32 kept = 0f00000000;\n{entry}");
+    let adds = ".reg .b64 %c<2>;\nmov.u64 %c1, kept;\nld.global.f32 %f3, [%c1];\nadd.f32 %f2, %f3, %f1;\n\
+                st.global.f32 [%c1], %f2;";
+    change(&ptx, &ptx, &[[entry, &kept], ["mov.f32 %f2, %f1;", adds]]);
+    let said = say(folder.path(), &["gradcheck", "--manifest", &manifest, "--cases", "3"]).exits(1);
+    said.prints("in a second run alone");
+    said.prints("looks like: v_x holds what the run before left, and adds its own");
+}
+
 /// A number that is quantized forward, whose gradient the backward kernel lets pass (a straight-through estimator):
 /// rounded to a float, to an integer and back, or to a number in fixed point whose fraction is used.
 #[test]

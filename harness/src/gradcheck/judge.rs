@@ -119,6 +119,26 @@ impl Checked {
         self
     }
 
+    /// The same of a second run after another, which left these arrays. That every number is the sum of both runs'
+    /// is said before anything else: where both have the same inputs, it is also twice what it must be.
+    fn of_second_run(self, first: &Arrays) -> Self {
+        let adds_up = |judged: &&Judged| {
+            let before = first.memory.exact(first.buffers[&judged.name]);
+            !judged.wrong.is_empty()
+                && judged.wrong.iter().all(|element| {
+                    let before = &before[element.index];
+                    let sum = element.expected + before.value;
+                    (element.found - sum).abs() <= 2.0 * element.uncertainty + before.uncertainty
+                })
+        };
+        let words = |judged: &Judged| {
+            let words = format!("{} holds what the run before left, and adds its own", judged.name);
+            Explained::of(words, None)
+        };
+        let said = self.arrays.iter().find(adds_up).map(words);
+        Self { again: true, explained: said.or(self.explained), ..self }
+    }
+
     /// The same of two runs together.
     pub(super) fn and(mut self, other: Self) -> Self {
         self.lost.extend(other.lost);
@@ -169,7 +189,7 @@ pub fn check(
     // A counter that is not reset shows when the kernels run once more.
     let again = || arrays.memory.of_next_run();
     let second = told(checked(pair, &again, schedule).map(|(checked, _)| checked))?;
-    Ok(if second.is_wrong() { Checked { again: true, ..second } } else { first })
+    Ok(if second.is_wrong() { second.of_second_run(&arrays) } else { first })
 }
 
 /// A kernel that gives no result is what came of its case.
