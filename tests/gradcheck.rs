@@ -345,6 +345,14 @@ fn a_program_makes_the_cases() {
     {
         assert!(html.contains(part), "{part}: {html}");
     }
+    // A later case that cannot be made takes no finding away, and is an error where there is none.
+    let first_alone = "test \"$2\" = 0 && cp case0.safetensors \"$3\"";
+    make(first_alone);
+    run(&example("pair.toml"), &["--seed", "7", &broken])
+        .exits(1)
+        .prints("v_w lacks what")
+        .prints("NOT EXERCISED: case 1: ");
+    run(&example("pair.toml"), &["--seed", "7"]).exits(2).complains("case 1");
     for (text, says) in [
         ("echo no mesh >&2; exit 3", "exit code 3"),
         ("exit 0", "wrote no file"),

@@ -25,6 +25,11 @@ impl ProgramError {
         Self(format!("kernel '{kernel}': {why}"))
     }
 
+    /// The same of one case of several.
+    pub(crate) fn in_case(self, index: u64) -> Self {
+        Self(format!("case {index}: {self}"))
+    }
+
     /// What is wrong with a file.
     pub(crate) fn in_file(file: &str, why: impl fmt::Display) -> Self {
         Self(format!("{file}: {why}"))

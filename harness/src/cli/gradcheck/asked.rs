@@ -124,6 +124,8 @@ pub struct Ran {
     pub(super) unused: Vec<(String, &'static str)>,
     /// How many cases were not run, since a kernel did not end in one before.
     pub left_out: u64,
+    /// The first case that could not be run, and why. Without a finding in another one it is an error.
+    pub refused: Option<(u64, ProgramError)>,
     /// The first cases with something wrong and their orders: a convention must hold for all of them.
     failing: Vec<(Case, usize)>,
 }
@@ -190,7 +192,8 @@ impl Asked {
     /// one.
     ///
     /// # Errors
-    /// [`ProgramError`]: the manifest does not fit a program, or there is no such case.
+    /// [`ProgramError`]: the manifest does not fit a program, there is no such case, or one could not be run and no
+    /// other has a finding.
     pub fn run(&self, programs: &[Program], done: &dyn Fn()) -> Result<Ran, ProgramError> {
         let count = self.count();
         let mut ran = Ran {
@@ -205,6 +208,7 @@ impl Asked {
             furthest: BTreeMap::new(),
             unused: Vec::new(),
             left_out: 0,
+            refused: None,
             failing: Vec::new(),
         };
         // Every other run may take all of its time as well.
@@ -216,12 +220,22 @@ impl Asked {
                 ran.interrupted = true;
                 break;
             }
+            // Where not one could be run, the others cannot be either.
+            if ran.refused.is_some() && ran.all.is_empty() {
+                break;
+            }
             let some = first..count.min(first + together);
             let all: Vec<_> =
                 some.into_par_iter().map(|index| self.ask_all(programs, index, &endless)).collect();
             for (index, asked) in (first..).zip(all) {
-                let asked = asked?;
                 done();
+                let asked = match asked {
+                    Ok(asked) => asked,
+                    Err(why) => {
+                        ran.refused.get_or_insert((index, why));
+                        continue;
+                    }
+                };
                 ran.left_out += u64::from(asked.is_empty());
                 for (case, checked) in asked {
                     for (order, checked) in checked.into_iter().enumerate() {
@@ -229,6 +243,11 @@ impl Asked {
                     }
                 }
             }
+        }
+        if !ran.is_wrong()
+            && let Some((index, why)) = ran.refused
+        {
+            return Err(if count > 1 { why.in_case(index) } else { why });
         }
         ran.unused = self.unused(&ran.all);
         self.digits(&mut ran, programs);

@@ -103,6 +103,9 @@ pub fn text(ran: &Ran, again: &[String]) -> String {
         let cases = count(ran.left_out, "more case");
         let _ = writeln!(text, "NOT EXERCISED: {cases}, since a kernel did not end in one");
     }
+    if let Some((index, why)) = &ran.refused {
+        let _ = writeln!(text, "NOT EXERCISED: case {index}: {why}");
+    }
     text.push('\n');
     text += &table(&rows(*question, arrays));
     text += &digits(ran);
@@ -323,7 +326,8 @@ pub(super) fn notes(ran: &Ran) -> String {
         let _ = writeln!(
             text,
             "followed as polynomials: functions that are not known: their coefficients are uncertain by 4e-5 of \
-             the largest, and derivatives by more behind an exponential {exact}"
+             the largest, and derivatives by more behind an exponential (a .cu file, or PTX that is compiled \
+             with markers.cuh, makes those exact that are listed there)"
         );
     }
     let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
