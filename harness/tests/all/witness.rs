@@ -2,6 +2,7 @@
 //! of the oracle.
 
 mod drawn;
+mod oracle;
 
 use rayon::prelude::*;
 use splatcheck::gradcheck::{Checked, check_stages, compare_stages, forward_of};
