@@ -145,6 +145,54 @@ fn the_book_builds_and_lists_every_page() {
 }
 
 /// A newcomer reads all of it, so it says only what they need first.
+/// The headers in quotes that a file of CUDA includes, and theirs, that lie neither beside the file that asks for them
+/// nor in one of the folders.
+fn missing_headers(file: &Path, folders: &[PathBuf]) -> Vec<String> {
+    let (mut open, mut seen, mut missing) = (vec![file.to_owned()], BTreeSet::new(), Vec::new());
+    while let Some(file) = open.pop() {
+        if !seen.insert(file.clone()) {
+            continue;
+        }
+        let source = read(&file);
+        for header in source.lines().filter_map(|line| line.strip_prefix("#include \"")) {
+            let header = header.split('"').next().expect("a name");
+            let beside = file.parent().expect("a folder").to_owned();
+            let places = std::iter::once(&beside).chain(folders).map(|folder| folder.join(header));
+            match places.into_iter().find(|place| place.is_file()) {
+                Some(found) => open.push(found),
+                None => missing.push(header.to_owned()),
+            }
+        }
+    }
+    missing
+}
+
+#[test]
+fn a_command_that_compiles_names_the_folders_of_its_headers() {
+    let mut compiled = 0;
+    for page in pages() {
+        for line in text(&page).lines() {
+            let command = line.strip_prefix("$ ").unwrap_or(line);
+            let words: Vec<_> = command.split_whitespace().collect();
+            let source = words.iter().find(|word| word.ends_with(".cu"));
+            let Some(source) = source.filter(|_| words.first() == Some(&"splatcheck")) else {
+                continue;
+            };
+            let source = root().join(source);
+            // A reader's own kernel is not there.
+            if !source.is_file() {
+                continue;
+            }
+            let folder = |pair: &[&str]| (pair[0] == "-I").then(|| root().join(pair[1]));
+            let folders: Vec<_> = words.windows(2).filter_map(folder).collect();
+            let missing = missing_headers(&source, &folders);
+            assert!(missing.is_empty(), "{}: {command}: without {missing:?}", page.display());
+            compiled += 1;
+        }
+    }
+    assert!(compiled >= 4, "{compiled} commands that compile a file of the source tree");
+}
+
 #[test]
 fn the_readme_is_short() {
     let readme = read(&root().join("README.md"));

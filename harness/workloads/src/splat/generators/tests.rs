@@ -212,6 +212,18 @@ fn cameras_share_gaussians() {
     });
 }
 
+/// As docs/src/production.md says.
+#[test]
+fn about_half_of_cameras_have_backgrounds_of_their_own() {
+    let differ = share("cameras", |case| {
+        let channels = case.scene.channels();
+        let mut rows = case.scene.backgrounds.chunks(channels);
+        let first = rows.next().expect("a camera");
+        rows.any(|row| row != first)
+    });
+    assert!((30..=60).contains(&differ), "{differ} of 100");
+}
+
 #[test]
 fn beside_contributes_from_beyond_the_limits_and_meets_the_near_plane() {
     // The plain camera, to which scene and camera axes are the same: 1.3 tan(fov/2) is 0.65.
