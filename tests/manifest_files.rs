@@ -225,8 +225,6 @@ fn the_first_case_is_saved_with_what_came_of_it() {
     let all = container::parse(&bytes).expect("a file");
     assert!(all.tensors.contains_key("f32_v_colors"), "what it returned");
     assert!(!all.tensors.keys().any(|name| name.starts_with("exact_")), "without an oracle");
-    let said = say(here, &[&words[..], &["--observe-only"]].concat()).exits(2);
-    said.complains("--save: there is no case, so no inputs");
     let words =
         ["ptx", &program, "--manifest", &manifest, "--save", "all.txt", &scene[0], &scene[1]];
     say(here, &words).exits(2).complains("--save all.txt");
@@ -256,4 +254,52 @@ fn a_folded_background_is_judged_as_one_that_the_kernel_knows() {
     assert_eq!(said.code, Some(1), "its part is missing: {said:?}");
     let said = judge(&folded.replace("folded", "white"), &scene).exits(2);
     said.complains("background is 'white': expected 'folded'");
+}
+
+/// A thread each writes its place into one array, and nothing into another.
+const PLACES: &str = "\
+.version 8.4
+.target sm_75
+.address_size 64
+.visible .entry places(.param .u64 places, .param .u64 other)
+{
+.reg .b32 %r<2>;
+.reg .b64 %rd<4>;
+ld.param.u64 %rd1, [places];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+st.global.u32 [%rd3], %r1;
+ret;
+}
+.visible .entry nothing()
+{
+ret;
+}
+";
+
+#[test]
+fn without_a_case_a_manifests_own_arrays_are_saved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    fs::write(here.join("k.ptx"), PLACES).expect("written");
+    let launch = "kernel = \"places\"\nblock = [6]\ngrid = [1]\n";
+    let parameters = "parameter = [\n    { buffer = \"places\" },\n    { zeros = { dtype = \"i64\", shape = [1, 2] } },\n]\n";
+    let buffer = "[buffer.places]\npoison = { dtype = \"i32\", shape = [2, 4] }\n";
+    fs::write(here.join("k.toml"), format!("{launch}{parameters}{buffer}")).expect("written");
+    let words = ["ptx", "k.ptx", "--manifest", "k.toml", "--observe-only"];
+    let words = [&words[..], &["--save", "own.safetensors"]].concat();
+    say(here, &words).exits(0).prints("no misuse seen");
+    let bytes = fs::read(here.join("own.safetensors")).expect("written");
+    let file = container::parse(&bytes).expect("a file");
+    assert_eq!(file.text("never_written"), Some("8 of 32 bytes of places"), "{:?}", file.metadata);
+    let (places, other) = (&file.tensors["places"], &file.tensors["parameter 2"]);
+    assert_eq!((places.type_name().as_str(), &places.shape[..]), ("I32", &[2, 4][..]));
+    let written = [0, 1, 2, 3, 4, 5, u32::MAX, u32::MAX].map(u32::to_le_bytes).concat();
+    assert!(bytes.windows(written.len()).any(|part| part == written), "and 0xff where nothing is");
+    assert_eq!((other.type_name().as_str(), &other.shape[..]), ("I64", &[1, 2][..]));
+    // A kernel without arrays has nothing to save.
+    let none = launch.replace("places", "nothing") + "parameter = []\n";
+    fs::write(here.join("k.toml"), none).expect("written");
+    say(here, &words).exits(2).complains("--save: the manifest has no array of its own");
 }

@@ -85,7 +85,7 @@ mod wgsl;
 
 pub use bind::BindError;
 pub(crate) use bind::{all_filled, entries, entry, filled, of_another_kind};
-pub use program::{Evaluated, ManifestKernel};
+pub use program::{Evaluated, Keeping, Kept, ManifestKernel};
 pub use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, Field, Function, KernelKind, Layout, Meaning, Operator,
     Rows, Symbols, Tensor, Width,

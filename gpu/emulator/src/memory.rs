@@ -143,6 +143,11 @@ impl Segment {
         usize::try_from(self.bytes).unwrap_or(usize::MAX)
     }
 
+    /// Whether a byte was never written.
+    fn is_unwritten(&self, at: usize) -> bool {
+        self.poison[at / 4] >> (at % 4) & 1 == 1
+    }
+
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.truncate(self.byte_count());
@@ -369,12 +374,22 @@ impl DeviceMemory {
         };
         let mut bytes = segment.to_bytes();
         bytes.truncate(count);
-        let unwritten = |at: &usize| segment.poison[at / 4] >> (at % 4) & 1 == 1;
+        let unwritten = |at: &usize| segment.is_unwritten(*at);
         let count = (0..bytes.len()).filter(unwritten).count();
         match (0..bytes.len()).find(unwritten) {
             Some(first) => Err(NeverWritten { first, count }),
             None => Ok(bytes),
         }
+    }
+
+    /// What a buffer holds, with 0xff where nothing was ever written, and how many bytes these are.
+    #[must_use]
+    pub fn read_marked(&self, buffer: Buffer) -> (Vec<u8>, usize) {
+        let Some(segment) = self.segment_at(buffer) else { return (Vec::new(), 0) };
+        let mut bytes = segment.to_bytes();
+        let unwritten: Vec<_> = (0..bytes.len()).filter(|at| segment.is_unwritten(*at)).collect();
+        unwritten.iter().for_each(|&at| bytes[at] = 0xff);
+        (bytes, unwritten.len())
     }
 
     /// Puts a module's variables in their place: with what its launches before left in them, or, of a module that

@@ -100,6 +100,12 @@ impl ForeignDevice<'_> {
     ) -> Result<Vec<u8>, EngineError> {
         self.engine.read_first(what, from, bytes)
     }
+
+    /// What an array holds, with 0xff where nothing was ever written, and how many bytes these are.
+    #[must_use]
+    pub fn read_marked(&self, from: Buffer) -> (Vec<u8>, usize) {
+        self.engine.memory().read_marked(from)
+    }
 }
 
 impl EmulatorEngine {

@@ -9,7 +9,7 @@ use super::values::{LARGEST, ValueError, count, number_bytes, whole};
 
 /// Bytes of an array.
 pub(super) fn byte_size(contents: &Contents, symbols: &Symbols) -> Result<usize, ValueError> {
-    let mut bytes = u64::from(contents.shape.bytes);
+    let mut bytes = u64::from(contents.shape.number.bytes());
     for side in &contents.shape.sides {
         bytes = bytes.saturating_mul(u64::from(count(side, symbols)?));
     }

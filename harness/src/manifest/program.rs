@@ -1,6 +1,9 @@
 //! A manifest together with its program: on a case its arrays are made, its kernels run one after
 //! another, and its outputs come back as the stage's.
 
+mod evaluated;
+mod kept;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,16 +13,14 @@ use splatcheck_gpu::{EngineError, Tensors};
 
 use super::bind::{BindError, bind, entries, filled, structure};
 use super::contents::{Initial, cumsum, evaluates, initial};
-use super::values::{ValueError, count, number_bytes, of_kernel, outputs, words_of, wrong};
+use super::values::{number_bytes, outputs, words_of};
 use super::views::Views;
 use crate::manifest::types::{Argument, Contents, Fill, Launch, Manifest, Scalar, Start};
 use crate::misuse::told;
-use splatcheck_workloads::layout::{Array, Expression, Rows, Symbols, Tensor, packed};
-
-/// Blocks of a grid in y and z, and threads of a block in z (CUDA C++ Programming Guide, table of
-/// technical specifications).
-const MOST_ROWS: u32 = 65_535;
-const MOST_DEEP: u32 = 64;
+pub use evaluated::Evaluated;
+use evaluated::evaluate;
+pub use kept::{Keeping, Kept};
+use splatcheck_workloads::layout::{Array, Rows, Symbols, Tensor, packed};
 
 /// A manifest whose kernels are there and take what it gives them.
 #[derive(Debug)]
@@ -44,36 +45,6 @@ impl File {
     fn new(ptx: String, number: u32) -> Result<Self, BindError> {
         let module = Module::parse(&ptx).map_err(BindError::Ptx)?.numbered(number);
         Ok(Self { names: entries(&ptx), ptx, module })
-    }
-}
-
-/// How one kernel is launched on one case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evaluated {
-    /// Blocks in x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub dynamic_shared: u32,
-}
-
-/// Whether the expressions of an argument have values.
-fn all_evaluate(argument: &Argument, case: (&Symbols, &Tensors)) -> Result<(), ValueError> {
-    let (symbols, inputs) = case;
-    match argument {
-        Argument::Struct(members) => members.iter().try_for_each(|one| member_evaluates(one, case)),
-        Argument::Own(contents) => evaluates(contents, symbols, inputs),
-        Argument::Input(_) | Argument::Output(..) | Argument::Named(_) | Argument::Null => Ok(()),
-    }
-}
-
-fn member_evaluates(member: &Scalar, case: (&Symbols, &Tensors)) -> Result<(), ValueError> {
-    match member {
-        Scalar::Number(number, value) => number_bytes(*number, value, case.0).map(drop),
-        Scalar::Words(..) => Ok(()),
-        Scalar::Pointer(pointer) => all_evaluate(pointer, case),
-        Scalar::Struct(members) => members.iter().try_for_each(|one| member_evaluates(one, case)),
     }
 }
 
@@ -213,40 +184,6 @@ impl ManifestKernel {
     }
 }
 
-fn evaluate(
-    launch: &Launch,
-    symbols: &Symbols,
-    inputs: &Tensors,
-) -> Result<Evaluated, EngineError> {
-    let line = launch.line;
-    let sides = |key: &str, sides: &[Expression; 3]| -> Result<[u32; 3], EngineError> {
-        let mut all = [0; 3];
-        for (side, expression) in all.iter_mut().zip(sides) {
-            *side = count(expression, symbols).map_err(|error| of_kernel(line, key, error))?;
-        }
-        Ok(all)
-    };
-    for parameter in &launch.parameters {
-        let checked = all_evaluate(&parameter.argument, (symbols, inputs));
-        checked.map_err(|error| wrong(parameter.line, &parameter.place, error))?;
-    }
-    let (grid, block) = (sides("grid", &launch.grid)?, sides("block", &launch.block)?);
-    if let Some(most) = grid[1..].iter().copied().find(|&side| side > MOST_ROWS) {
-        let what = format!("{most} blocks in y or z, but CUDA launches at most {MOST_ROWS}");
-        return Err(of_kernel(line, "grid", what));
-    }
-    if block[2] > MOST_DEEP {
-        let what = format!("{} threads in z, but CUDA launches at most {MOST_DEEP}", block[2]);
-        return Err(of_kernel(line, "block", what));
-    }
-    Ok(Evaluated {
-        grid,
-        block,
-        dynamic_shared: count(&launch.dynamic_shared, symbols)
-            .map_err(|error| of_kernel(line, "dynamic_shared", error))?,
-    })
-}
-
 /// The arrays of a run, made when a launch first names them.
 struct Arrays<'a> {
     kernel: &'a Manifest,
@@ -255,10 +192,17 @@ struct Arrays<'a> {
     views: Views,
     tensors: Vec<(&'a Array, Buffer)>,
     named: Vec<(&'a str, Buffer)>,
-    /// Those that belong to one parameter alone, by its place.
-    own: Vec<(&'a str, Buffer)>,
+    own: Vec<Own<'a>>,
     /// The place of the parameter that is made.
     place: &'a str,
+}
+
+/// An array that belongs to one parameter alone.
+struct Own<'a> {
+    /// The parameter's.
+    place: &'a str,
+    contents: &'a Contents,
+    buffer: Buffer,
 }
 
 impl<'a> Arrays<'a> {
@@ -316,7 +260,7 @@ impl<'a> Arrays<'a> {
             Argument::Output(array, start) => self.tensor(device, array, Some(*start))?.address(),
             Argument::Own(contents) => {
                 let buffer = self.contents(device, contents)?;
-                self.own.push((self.place, buffer));
+                self.own.push(Own { place: self.place, contents, buffer });
                 buffer.address()
             }
             Argument::Named(name) => self.shared(device, name)?.address(),
@@ -400,9 +344,10 @@ impl<'a> Arrays<'a> {
         let at = |address| {
             let (buffer, byte) = device.buffer_at(address)?;
             let own = self.tensors.iter().find(|(_, own)| *own == buffer);
-            let named = self.named.iter().find(|(_, own)| *own == buffer);
-            let other = named.or_else(|| self.own.iter().find(|(_, own)| *own == buffer));
-            let name = |(name, _): &(&str, Buffer)| format!("byte {byte} of {name}");
+            let named = self.named.iter().map(|(name, own)| (*name, *own));
+            let mut others = named.chain(self.own.iter().map(|own| (own.place, own.buffer)));
+            let other = others.find(|(_, own)| *own == buffer);
+            let name = |(name, _)| format!("byte {byte} of {name}");
             own.map(|(array, _)| self.element(array, byte)).or_else(|| other.map(name))
         };
         let input = |name: &str, byte: u64| {
@@ -464,13 +409,13 @@ impl<'a> Arrays<'a> {
     }
 }
 
-impl ForeignProgram for ManifestKernel {
-    /// Without a case, that is without inputs, no output comes back.
-    fn run(
-        &self,
+impl ManifestKernel {
+    /// The arrays behind the last launch.
+    fn launched<'a>(
+        &'a self,
         device: &mut ForeignDevice<'_>,
-        inputs: &Tensors,
-    ) -> Result<Tensors, EngineError> {
+        inputs: &'a Tensors,
+    ) -> Result<Arrays<'a>, EngineError> {
         let manifest = &self.manifest;
         let views = Views::of(manifest, inputs)?;
         let symbols = manifest.with_sizes(views.symbols())?;
@@ -492,6 +437,18 @@ impl ForeignProgram for ManifestKernel {
                 .launch(module, entry, &Launched { grid, block, dynamic_shared, arguments })
                 .map_err(|error| arrays.named_in(device, error, module))?;
         }
+        Ok(arrays)
+    }
+}
+
+impl ForeignProgram for ManifestKernel {
+    /// Without a case, that is without inputs, no output comes back.
+    fn run(
+        &self,
+        device: &mut ForeignDevice<'_>,
+        inputs: &Tensors,
+    ) -> Result<Tensors, EngineError> {
+        let arrays = self.launched(device, inputs)?;
         if inputs.is_empty() { Ok(Tensors::new()) } else { arrays.outputs(device) }
     }
 }

@@ -275,8 +275,8 @@ pub(super) const PER_TILE: &str = "pairs";
 /// How large an array is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    /// Bytes of an element.
-    pub bytes: u32,
+    /// The type of an element.
+    pub number: Number,
     /// Its dimensions.
     pub sides: Vec<Expression>,
 }

@@ -195,11 +195,6 @@ impl PtxArgs {
             Some(_) => vec![Order::Lockstep],
             None => self.order.orders()?,
         };
-        if self.save.is_some() && subject.count() == 0 {
-            return Err(CliError::new(
-                "--save: there is no case, so no inputs: give one with --case",
-            ));
-        }
         let save = self.save.map(|file| paths::writable_file("--save", &file, "safetensors"));
         let cores = threads::cores();
         let run =

@@ -5,17 +5,23 @@ use std::path::Path;
 
 use splatcheck_gpu::{EngineError, Stage, Tensors};
 
+use safetensors::Dtype;
+
 use super::options::PtxPlan;
 use crate::cli::exit::CliError;
+use crate::manifest::{Keeping, Kept, Number};
 use crate::user_kernel::UserProgram;
 use splatcheck_judge::campaign::Item;
 use splatcheck_judge::campaign::once::outputs_of;
 use splatcheck_judge::engines::command::array_parts;
-use splatcheck_judge::io::container::{self, Entry, Part};
+use splatcheck_judge::io::container::{self, Entry, Part, RawEntry};
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::judge::{Arithmetic, OutputBound};
 use splatcheck_judge::workload::{AnyCase, views};
 use splatcheck_reference::splat::Formulation;
+
+const NOTHING: &str = "--save: the manifest has no array of its own (zeros, poison, random, values, iota, buffer), \
+                       and there is no case: give one with --case";
 
 /// Writes the first case that the kernel is for: inputs under their names, `f32_NAME` of each output, and in f64
 /// `exact_NAME`. A kernel that is stopped has no outputs.
@@ -46,24 +52,30 @@ pub(super) fn judged(
             let name = format!("exact_{}", output.name);
             parts.push(Box::new(Entry::named(name, output.shape.clone(), values)));
         }
-        return write(plan, stage, &format!("case {}, view {view}", case.name()), &parts, file);
+        let case = format!("case {}, view {view}", case.name());
+        return write(plan, [("case", case), ("stage", stage.to_string())], &parts, file);
     }
     Err(CliError::new("--save: no case has arrays for the kernel: give others"))
 }
 
-/// The same of a kernel without an oracle.
+/// The same of a kernel without an oracle; without a case, the arrays of its manifest behind the last launch. `false`
+/// where no device launches the kernel on the case.
 ///
 /// # Errors
-/// As [`judged`].
+/// As [`judged`]; that there is nothing to save.
 pub(super) fn observed(
     plan: &PtxPlan,
     stage: Stage,
     (case, inputs): (&str, &Tensors),
     file: &Path,
-) -> Result<(), CliError> {
+) -> Result<bool, CliError> {
     let place = (stage, plan.reduction_of(stage));
     let mut engine = plan.kernel.open(plan.emulations[0].options(), place).map_err(CliError::of)?;
+    let mut keeping = None;
     let outputs = match &plan.kernel.program {
+        UserProgram::Manifest(kernel) if inputs.is_empty() => {
+            engine.run_foreign(keeping.insert(Keeping::of(kernel)), inputs)
+        }
         UserProgram::Manifest(kernel) => engine.run_foreign(kernel.as_ref(), inputs),
         UserProgram::Interface(_) => {
             let settings = [Some(plan.setting)];
@@ -72,9 +84,48 @@ pub(super) fn observed(
             all.map(|mut all| all.pop().and_then(|mut one| one.pop()).unwrap_or_default())
         }
     };
-    let mut parts = array_parts(inputs, "");
-    parts.extend(array_parts(&or_nothing(outputs)?, "f32_"));
-    write(plan, stage, case, &parts, file)
+    let has_ended = match &outputs {
+        Err(limit) if limit.is_a_limit() => return Ok(false),
+        outputs => outputs.is_ok(),
+    };
+    let outputs = or_nothing(outputs)?;
+    match keeping.map(Keeping::into_kept) {
+        Some(arrays) if has_ended && arrays.is_empty() => Err(CliError::new(NOTHING)),
+        Some(arrays) => kept(plan, case, &arrays, file),
+        None => {
+            let mut parts = array_parts(inputs, "");
+            parts.extend(array_parts(&outputs, "f32_"));
+            write(plan, [("case", case.to_owned()), ("stage", stage.to_string())], &parts, file)
+        }
+    }
+    .map(|()| true)
+}
+
+/// Writes arrays of a manifest's own.
+fn kept(plan: &PtxPlan, case: &str, arrays: &[Kept], file: &Path) -> Result<(), CliError> {
+    let one = |kept: &Kept| -> Box<dyn Part> {
+        let Kept { name, number, shape, bytes, unwritten: _ } = kept.clone();
+        Box::new(RawEntry { name, dtype: dtype(number), shape, bytes })
+    };
+    let gaps = arrays.iter().filter(|kept| kept.unwritten > 0);
+    let gaps: Vec<_> = gaps
+        .map(|kept| format!("{} of {} bytes of {}", kept.unwritten, kept.bytes.len(), kept.name))
+        .collect();
+    let parts: Vec<_> = arrays.iter().map(one).collect();
+    write(plan, [("case", case.to_owned()), ("never_written", gaps.join(", "))], &parts, file)
+}
+
+/// How headers name a type.
+fn dtype(number: Number) -> Dtype {
+    match number {
+        Number::U8 => Dtype::U8,
+        Number::U32 => Dtype::U32,
+        Number::I32 => Dtype::I32,
+        Number::U64 => Dtype::U64,
+        Number::I64 => Dtype::I64,
+        Number::F32 => Dtype::F32,
+        Number::F64 => Dtype::F64,
+    }
 }
 
 /// The outputs; none of a kernel that is stopped, as the verdict says.
@@ -99,18 +150,13 @@ fn exact(bound: &OutputBound) -> Vec<f64> {
 
 fn write(
     plan: &PtxPlan,
-    stage: Stage,
-    case: &str,
+    about: [(&str, String); 2],
     parts: &[Box<dyn Part>],
     file: &Path,
 ) -> Result<(), CliError> {
-    let metadata: BTreeMap<String, String> = [
-        ("case", case.to_owned()),
-        ("stage", stage.to_string()),
-        ("kernel", plan.kernel.to_string()),
-    ]
-    .map(|(key, text)| (key.to_owned(), text))
-    .into();
+    let kernel = ("kernel", plan.kernel.to_string());
+    let metadata: BTreeMap<String, String> =
+        about.into_iter().chain([kernel]).map(|(key, text)| (key.to_owned(), text)).collect();
     let parts: Vec<&dyn Part> = parts.iter().map(AsRef::as_ref).collect();
     let bytes = container::encode_parts(&metadata, &parts);
     let bytes = bytes.map_err(|problem| CliError::of(problem.in_file(file)))?;

@@ -49,7 +49,7 @@ impl Check<'_> {
         }
         if let Some(of) = cumsum {
             // It has as many elements as the other has when it is made.
-            let shape = Shape { bytes: 4, sides: Vec::new() };
+            let shape = Shape { number: Number::U32, sides: Vec::new() };
             found.push(Contents { shape, fill: Fill::Cumsum(of.clone()) });
         }
         match found.len() {
@@ -83,7 +83,7 @@ impl Check<'_> {
             let Some(source) = manifest.buffers.get(of) else {
                 return problem("expected the name of another buffer");
             };
-            if source.shape.bytes != 4 || matches!(source.fill, Fill::Cumsum(_)) {
+            if source.shape.number.bytes() != 4 || matches!(source.fill, Fill::Cumsum(_)) {
                 return problem("expected a buffer of i32 or u32 that launches write");
             }
             if first(of) >= first(name) {
@@ -96,9 +96,9 @@ impl Check<'_> {
     }
 
     fn shape(&self, shape: &text::Shape, at: &At) -> Result<Shape, Problem> {
-        let bytes = number(&shape.dtype, at)?.bytes();
+        let number = number(&shape.dtype, at)?;
         let sides = shape.shape.iter().map(|side| self.integer(side, at));
-        Ok(Shape { bytes, sides: sides.collect::<Result<_, _>>()? })
+        Ok(Shape { number, sides: sides.collect::<Result<_, _>>()? })
     }
 
     fn values(
@@ -115,13 +115,13 @@ impl Check<'_> {
         };
         let values: Vec<_> = values.iter().map(value).collect::<Result<_, _>>()?;
         let count = Expression::Integer(i64::try_from(values.len()).unwrap_or(i64::MAX));
-        let shape = Shape { bytes: number.bytes(), sides: vec![count] };
+        let shape = Shape { number, sides: vec![count] };
         Ok(Contents { shape, fill: Fill::Values(number, values) })
     }
 
     fn iota(&self, iota: &text::Iota, at: &At) -> Result<Contents, Problem> {
         let number = whole(&iota.dtype, at)?;
-        let shape = Shape { bytes: number.bytes(), sides: vec![self.integer(&iota.count, at)?] };
+        let shape = Shape { number, sides: vec![self.integer(&iota.count, at)?] };
         let [first, step] = [&iota.first, &iota.step].map(|one| self.integer(one, at));
         Ok(Contents { shape, fill: Fill::Iota { number, first: first?, step: step? } })
     }
@@ -140,7 +140,7 @@ impl Check<'_> {
         }
         let of = self.known(&scan.of, &at.key("of"), &[PER_TILE])?;
         let tiles = Expression::Symbol("T".to_owned());
-        let shape = Shape { bytes: number.bytes(), sides: vec![tiles] };
+        let shape = Shape { number, sides: vec![tiles] };
         Ok(Contents { shape, fill: Fill::Scan { number, of, inclusive: scan.inclusive } })
     }
 }
