@@ -2,7 +2,7 @@
 //! none. A program stands in for nvcc; where there is a real one, that is run too.
 #![cfg(unix)]
 
-use splatcheck_tests::{Said, own_kernel as kernel, path, splatcheck, text};
+use splatcheck_tests::{Said, own_kernel as kernel, path, python, splatcheck, text};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -132,6 +132,47 @@ fn a_cu_file_stands_for_ptx_wherever_a_kernel_is_read() {
     said.prints(&cu);
 }
 
+/// Writes what Python takes for PyTorch, with one header.
+fn torch(packages: &Path) {
+    let headers = packages.join("torch/include/torch");
+    fs::create_dir_all(&headers).expect("a folder");
+    fs::write(packages.join("torch/__init__.py"), "raise ImportError('not to be started')\n")
+        .expect("written");
+    fs::write(headers.join("extension.h"), "#define HALF 0.5f\n").expect("written");
+}
+
+/// The kernel includes a header of its own, and that one a header of PyTorch.
+#[test]
+fn headers_of_pytorch_are_found_behind_a_header_of_ones_own() {
+    let test = "headers_of_pytorch_are_found_behind_a_header_of_ones_own";
+    let Some(python) = python(test) else { return };
+    let environment = Path::new(&python).ancestors().nth(2).expect("ENVIRONMENT/bin/python");
+    let place = Place::new();
+    let searches = format!(
+        "found=\nfor word; do [ -f \"$word/torch/extension.h\" ] && found=1; done\nif [ -z \"$found\" ]; then\n\
+         echo 'In file included from k.cu:1:' >&2\n\
+         echo 'own.h:1:10: fatal error: torch/extension.h: No such file or directory' >&2\nexit 1\nfi\n{COMPILES}"
+    );
+    script(&place.at("bin/nvcc"), &searches);
+    let judged = |packages: &str| {
+        let mut command = place.command();
+        command.env("VIRTUAL_ENV", environment).env("PYTHONPATH", place.at(packages));
+        said(command.args(gsplat(&[])))
+    };
+    torch(&place.at("packages"));
+    judged("packages").exits(0);
+    let words = place.words();
+    let include = place.at("packages/torch/include");
+    let expected = format!("-ptx -lineinfo -arch=compute_80 -I {} -I ", include.display());
+    assert!(words.starts_with(&expected), "{words}");
+    // Without the package, and with one that has not this header.
+    fs::remove_file(include.join("torch/extension.h")).expect("removed");
+    for packages in ["nowhere", "packages"] {
+        let refused = judged(packages).exits(2);
+        refused.complains("activate the environment that has it, or name its folder with -I DIR");
+    }
+}
+
 #[test]
 fn options_of_the_compiler_are_for_a_cu_file() {
     let place = Place::new();
@@ -161,7 +202,11 @@ fn what_the_compiler_refuses_is_told_with_its_line() {
         ),
         ("sh: 1: gcc: not found", "install g++"),
         ("k.cu(1): fatal error: mine.h: No such file or directory", "-I DIR"),
-        ("fatal error: torch/extension.h: No such file or directory", "come with PyTorch"),
+        (
+            "fatal error: torch/extension.h: No such file or directory",
+            "the environment that has it",
+        ),
+        ("torch/x.h:3:10: fatal error: Python.h: No such file or directory", "python3-dev"),
         ("error: -- unsupported GNU version! gcc versions later than 14", "-ccbin g++-13"),
     ] {
         script(&place.at("bin/nvcc"), &format!("echo \"{error}\" >&2; exit 1\n"));
@@ -298,4 +343,14 @@ fn a_real_compiler_makes_ptx_that_is_judged() {
     let words = ["accuracy", "k.cu", "--manifest", "k.toml", "-I", "my headers", "--cases", "1"];
     real(&[&words[..], &["-D", "VALUE=0.5f", "-std=c++17"]].concat()).exits(0);
     real(&words).exits(2).complains("identifier \"VALUE\" is undefined");
+    // Headers of PyTorch, behind one of its own.
+    torch(folder.path());
+    fs::write(folder.path().join("my headers/half.h"), "#include <torch/extension.h>\n")
+        .expect("written");
+    let mut command = splatcheck();
+    if environment.is_dir() {
+        command.env("VIRTUAL_ENV", &environment);
+    }
+    command.current_dir(folder.path()).env("PYTHONPATH", folder.path());
+    said(command.args(words)).exits(0);
 }

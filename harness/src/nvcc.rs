@@ -57,7 +57,8 @@ impl Nvcc {
         &self.program
     }
 
-    /// The PTX of a file, with the lines of its source.
+    /// The PTX of a file, with the lines of its source. Where a header of `PyTorch` is missed, it is compiled again
+    /// with the folders of the one that the active Python has.
     ///
     /// # Errors
     /// What the compiler says of it.
@@ -65,31 +66,43 @@ impl Nvcc {
         let unwritten = |why: &dyn fmt::Display| {
             NvccError::cannot(format!("compile {} in a temporary folder", file.display()), why)
         };
-        let text = |ptx: &Path| read::text(ptx).map_err(|error| unwritten(&error));
         let folder = tempfile::tempdir().map_err(|error| unwritten(&error))?;
-        let ptx = folder.path().join("kernel.ptx");
-        let run = |more: &[&OsStr]| {
-            let mut command = Command::new(&self.program);
-            command.args(["-ptx", "-lineinfo"]).args(options.words()).args(more);
-            command.args(torch::includes(file)).arg("-o").arg(&ptx).arg(file);
-            command.output().map_err(|error| {
-                NvccError::cannot(format!("start {}", self.program.display()), error)
-            })
-        };
-        if options.markers {
-            let header = folder.path().join("markers.cuh");
-            std::fs::write(&header, MARKERS).map_err(|error| unwritten(&error))?;
+        let (ptx, header) = (folder.path().join("kernel.ptx"), folder.path().join("markers.cuh"));
+        std::fs::write(&header, MARKERS).map_err(|error| unwritten(&error))?;
+        let marked = [OsStr::new("-include"), header.as_os_str()];
+        let run = |includes: &[OsString]| -> Result<_, NvccError> {
             // A source that has names of its own for these functions is compiled as it is.
-            if run(&[OsStr::new("-include"), header.as_os_str()])?.status.success() {
-                return text(&ptx);
+            if options.markers && self.run(file, options, (&marked, includes), &ptx)?.is_ok() {
+                return Ok(Ok(()));
+            }
+            self.run(file, options, (&[], includes), &ptx)
+        };
+        let mut compiled = run(&[])?;
+        if compiled.as_ref().is_err_and(|said| torch::missing(said).is_some()) {
+            let includes = torch::includes();
+            if !includes.is_empty() {
+                compiled = run(&includes)?;
             }
         }
-        let output = run(&[])?;
-        if !output.status.success() {
-            let text = [output.stderr, output.stdout].concat();
-            return Err(self.refused(file, &String::from_utf8_lossy(&text)));
-        }
-        text(&ptx)
+        compiled.map_err(|said| self.refused(file, &said))?;
+        read::text(&ptx).map_err(|error| unwritten(&error))
+    }
+
+    /// Starts it; the inner error is what it says of the file.
+    fn run(
+        &self,
+        file: &Path,
+        options: &Options,
+        (more, includes): (&[&OsStr], &[OsString]),
+        ptx: &Path,
+    ) -> Result<Result<(), String>, NvccError> {
+        let mut command = Command::new(&self.program);
+        command.args(["-ptx", "-lineinfo"]).args(options.words()).args(more).args(includes);
+        let output = command.arg("-o").arg(ptx).arg(file).output().map_err(|error| {
+            NvccError::cannot(format!("start {}", self.program.display()), error)
+        })?;
+        let said = || String::from_utf8_lossy(&[output.stderr, output.stdout].concat()).into();
+        Ok(if output.status.success() { Ok(()) } else { Err(said()) })
     }
 
     fn refused(&self, file: &Path, text: &str) -> NvccError {
@@ -135,11 +148,20 @@ fn hint(text: &str) -> Option<&'static str> {
              -allow-unsupported-compiler",
         );
     }
-    let headers = ["torch/", "ATen/", "c10/", "Python.h"];
-    if has("No such file") && headers.iter().any(|header| has(header)) {
-        return Some(
-            ". These headers come with PyTorch: activate the environment that has it, and they are found",
-        );
+    match torch::missing(text) {
+        Some("Python.h") => {
+            return Some(
+                ". Python's headers are a package of their own: on Debian and Ubuntu, apt install python3-dev; or \
+                 name their folder with -I DIR",
+            );
+        }
+        Some(_) => {
+            return Some(
+                ". The active Python has no PyTorch with this header: activate the environment that has it, or name \
+                 its folder with -I DIR",
+            );
+        }
+        None => {}
     }
     has("No such file").then_some(". Name the folder of the header with -I DIR")
 }
@@ -176,6 +198,8 @@ mod tests {
         assert!(hint(missing).is_some_and(|hint| hint.contains("-I DIR")), "a header");
         let torch = "k.cu:1:10: fatal error: torch/extension.h: No such file or directory";
         assert!(hint(torch).is_some_and(|hint| hint.contains("PyTorch")), "torch's");
+        let python = torch.replace("torch/extension.h", "Python.h");
+        assert!(hint(&python).is_some_and(|hint| hint.contains("python3-dev")), "Python's");
         assert_eq!(hint("k.cu(3): error: identifier"), None, "an error of the kernel");
     }
 }

@@ -1,9 +1,7 @@
 //! The headers of `PyTorch`, for a kernel of one of its extensions.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-
-use splatcheck_judge::io::read;
+use std::path::PathBuf;
 
 use super::find::lines_of_python;
 
@@ -16,25 +14,20 @@ for p in (s.submodule_search_locations if s else ()):
     print(os.path.join(p, 'include', 'torch', 'csrc', 'api', 'include'))
 if s: print(sysconfig.get_path('include'))";
 
-/// The options for a file that includes headers of `PyTorch`, where the active Python has them.
-pub(super) fn includes(file: &Path) -> Vec<OsString> {
-    // What is no text is the compiler's to refuse.
-    if !asks(&read::text(file).unwrap_or_default()) {
-        return Vec::new();
-    }
+/// What its headers' names begin with, and Python's own, which they include.
+const HEADERS: [&str; 4] = ["torch/", "ATen/", "c10/", "Python.h"];
+
+/// The options for its headers, where the active Python has them.
+pub(super) fn includes() -> Vec<OsString> {
     let folders = lines_of_python(SCRIPT).into_iter().map(PathBuf::from);
     folders.flat_map(|folder| [OsString::from("-I"), folder.into()]).collect()
 }
 
-/// Whether a source includes one of them.
-fn asks(source: &str) -> bool {
-    let header = |line: &str| {
-        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
-        Some(rest.trim_start().trim_start_matches(['<', '"']).to_owned())
-    };
-    let is_torch =
-        |header: String| ["torch/", "ATen/", "c10/"].iter().any(|own| header.starts_with(own));
-    source.lines().filter_map(header).any(is_torch)
+/// The header of them that a compiler did not find, whichever file includes it.
+pub(super) fn missing(said: &str) -> Option<&str> {
+    let missing = said.lines().filter(|line| line.contains("No such file"));
+    let mut words = missing.flat_map(|line| line.split([' ', ':', '\'', '"']));
+    words.find(|word| HEADERS.iter().any(|own| word.starts_with(own)))
 }
 
 #[cfg(test)]
@@ -42,15 +35,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_asks_for_pytorch_by_its_headers() {
-        for asked in
-            ["#include <torch/extension.h>", "x\n # include \"ATen/ATen.h\"", "#include <c10/x.h>"]
-        {
-            assert!(asks(asked), "{asked}");
+    fn a_compiler_says_which_header_of_pytorch_it_misses() {
+        let said = |header: &str| {
+            format!(
+                "In file included from k.cu:1:\nmy/k.h:2:10: fatal error: {header}: No such file or directory\n"
+            )
+        };
+        for header in ["torch/extension.h", "ATen/ATen.h", "c10/util/Half.h", "Python.h"] {
+            assert_eq!(missing(&said(header)), Some(header));
         }
-        for other in ["#include <cuda_fp16.h>", "// torch/extension.h", "#include \"my/torch/x.h\""]
-        {
-            assert!(!asks(other), "{other}");
+        for other in ["my/torch/x.h", "glm/glm.hpp"] {
+            assert_eq!(missing(&said(other)), None, "{other}");
         }
+        assert_eq!(missing("torch/extension.h(7): error: x is undefined"), None, "it is there");
     }
 }
