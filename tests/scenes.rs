@@ -162,4 +162,7 @@ fn a_splat_and_a_spz_are_named_with_what_converts_them() {
         let arguments = ["render", "--ply", name, "--cameras", "own.json", "-o", "i.png"];
         refuses(here, &arguments, &["npx @playcanvas/splat-transform scene.sp"]);
     }
+    fs::write(here.join("s.splat"), [7; 63]).expect("written");
+    let cut = ["render", "--ply", "s.splat", "--cameras", "own.json", "-o", "i.png"];
+    refuses(here, &cut, &["the file is a .splat of 63 bytes", "fetch the file again"]);
 }

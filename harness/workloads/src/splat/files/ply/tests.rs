@@ -414,9 +414,19 @@ fn numbers_without_logit_or_logarithm_and_unknown_properties_are_told() {
     assert_eq!(said, ["properties that are not read: 'label' and 'time'"]);
 }
 
+/// Three Gaussians as viewers have them: places, extents, colours, and rotations whose parts are cut to 1/128.
+fn splat() -> Vec<u8> {
+    let row = |turn: [u8; 4]| {
+        let numbers = [1.0_f32, -2.0, 3.5, 0.01, 0.02, 0.0].map(f32::to_le_bytes).concat();
+        [&numbers[..], &[200, 10, 0, 255], &turn].concat()
+    };
+    [[255, 128, 128, 128], [192, 192, 64, 192], [128, 37, 218, 128]].map(row).concat()
+}
+
 #[test]
 fn other_formats_are_told_with_the_way_to_a_ply() {
     let folder = tempfile::tempdir().unwrap();
+    let splat = splat();
     for (name, bytes, expected) in [
         ("s.spz", &b"\x1f\x8b\x08\0"[..], "the file is a .spz"),
         ("any.ply", b"NGSP\x04\0", "the file is a .spz"),
@@ -426,7 +436,16 @@ fn other_formats_are_told_with_the_way_to_a_ply() {
             &[1; 64],
             "the file is a .splat: convert it to a .ply: npx @playcanvas/splat-transform",
         ),
-        ("s.splat", &[1; 63], "end_header is missing"),
+        (
+            "s.splat",
+            &[1; 63],
+            "the file is a .splat of 63 bytes: a Gaussian has 32, so the last one is not",
+        ),
+        ("scene.ply", &splat, "the file is a .splat: convert it to a .ply"),
+        ("scene.ply", &splat[..95], "the file is a .splat of 95 bytes: a Gaussian has 32"),
+        ("scene.ply", &splat[..31], "scene.ply:1: the first line is not 'ply': give a 3DGS .ply"),
+        ("scene.ply", &[1; 64], "scene.ply:1: the first line is not 'ply': give a 3DGS .ply"),
+        ("scene.ply", b"pl", "end_header is missing"),
         ("s.ksplat", &[0; 9], "the file is a .ksplat"),
     ] {
         let file = folder.path().join(name);
