@@ -230,6 +230,39 @@ fn the_first_case_is_saved_with_what_came_of_it() {
     say(here, &words).exits(2).complains("--save all.txt");
 }
 
+/// An empty case has no pairs, so no blocks.
+#[test]
+fn a_case_without_blocks_ends_no_watch_of_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    fs::write(here.join("k.ptx"), PLACES).expect("written");
+    let manifest = "stage = \"rasterize_backward\"\nkernel = \"nothing\"\nblock = [32]\ngrid = [\"ceil_div(M, 256)\"]\n\
+                    parameter = []\n";
+    fs::write(here.join("k.toml"), manifest).expect("written");
+    fs::create_dir(here.join("cases")).expect("a folder");
+    for name in ["empty", "one-pixel", "tile-corner"] {
+        let file = format!("{name}.toml");
+        fs::copy(path(&format!("corpora/splat/{file}")), here.join("cases").join(file))
+            .expect("copied");
+    }
+    let words = ["ptx", "k.ptx", "--manifest", "k.toml", "--observe-only"];
+    let watched = |more: &[&str]| say(here, &[&words[..], more].concat());
+    let said =
+        watched(&["--corpus", "cases", "--json", "run.json", "--save", "s.safetensors"]).exits(0);
+    said.prints("no misuse seen, no values compared: 2 runs, 0 kinds of misuse");
+    let line = "NOT EXERCISED: case empty, camera 0: not launched: ";
+    said.prints(line);
+    let json = fs::read_to_string(here.join("run.json")).expect("written");
+    assert!(json.contains(line), "{json}");
+    let saved = fs::read(here.join("s.safetensors")).expect("written");
+    let saved = container::parse(&saved).expect("a file");
+    assert_eq!(saved.text("case"), Some("case one-pixel, camera 0"), "the first that is launched");
+    watched(&["--corpus", "cases", "--fail-on", "not-exercised"]).exits(1);
+    let none = watched(&["--case", "cases/empty.toml"]).exits(2);
+    none.complains("nothing ran");
+    none.complains(line);
+}
+
 /// A kernel that is given no background, where host code takes its part out of the gradient of the opacity.
 #[test]
 fn a_folded_background_is_judged_as_one_that_the_kernel_knows() {

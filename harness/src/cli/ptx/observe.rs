@@ -1,7 +1,6 @@
 //! `--observe-only`: a user's kernel is run and watched, and nothing is compared with an oracle.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use splatcheck_gpu::emulator::Noted;
@@ -42,17 +41,33 @@ struct Seen {
     runs: u64,
 }
 
+/// What came of a run.
+enum Ran {
+    /// It was watched to its end.
+    Clean,
+    /// Something was seen.
+    Seen(Box<Seen>),
+    /// It was not made, since another one took all of its time.
+    LeftOut,
+    /// No device launches the kernel on this case.
+    NotLaunched { case: String, why: String },
+}
+
 /// Carries out the plan.
 ///
 /// # Errors
-/// See [`CliError`]; a launch that does not fit the kernel is one too.
+/// See [`CliError`]; a launch that does not fit the kernel is one too, and that no case was launched.
 pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let stage = plan.kernel.stage(plan.formulation.first());
     let given = given(plan, stage)?;
-    if let (Some(file), Some(first)) = (&plan.save, given.first()) {
-        save::observed(plan, stage, (&first.name, &first.inputs), file)?;
+    if let Some(file) = &plan.save {
+        for one in &given {
+            if save::observed(plan, stage, (&one.name, &one.inputs), file)? {
+                break;
+            }
+        }
     }
-    let (noted, left_out) = (Noted::default(), AtomicUsize::new(0));
+    let noted = Noted::default();
     let observe = |emulations: &[Emulation]| {
         let runs: Vec<_> = emulations
             .iter()
@@ -61,39 +76,35 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
         let one = |&(emulation, given): &(Emulation, &Given)| {
             // Every other run may take all of its time as well.
             if noted.did_not_end() {
-                left_out.fetch_add(1, Ordering::Relaxed);
-                return Ok(None);
+                return Ok(Ran::LeftOut);
             }
             one(plan, (stage, &noted), emulation, given)
         };
         pool.install(|| runs.par_iter().map(one).collect::<Result<Vec<_>, _>>())
     };
     let mut runs = observe(&plan.emulations)?;
-    if runs.iter().all(Option::is_none) {
+    if !runs.iter().any(|ran| matches!(ran, Ran::Seen(_))) {
         runs.extend(observe(&plan.again(&noted))?);
     }
-    let mut seen: Vec<Seen> = Vec::new();
-    for one in runs.iter_mut().filter_map(Option::take) {
-        match seen.iter_mut().find(|known| known.key == one.key) {
-            Some(known) => known.runs += 1,
-            None => seen.push(one),
-        }
-    }
-    if runs.is_empty() {
-        return Err(CliError::new(format!(
-            "NOT EXERCISED: no case has arrays for {}, so nothing ran: give others with --case, --corpus or \
-             --cases",
-            plan.kernel
-        )));
+    let Observed { made, left_out, seen, not_launched } = Observed::of(runs);
+    let not_exercised: Vec<_> = not_launched.iter().map(not_launched_in_words).collect();
+    if made == 0 {
+        return Err(CliError::new(match not_exercised.is_empty() {
+            true => format!(
+                "NOT EXERCISED: no case has arrays for {}, so nothing ran: give others with --case, --corpus or \
+                 --cases",
+                plan.kernel
+            ),
+            false => format!("nothing ran: {}", not_exercised.join("; ")),
+        }));
     }
     let verdict = if seen.is_empty() { NO_MISUSE } else { MISUSE };
-    let left_out = left_out.into_inner();
-    let made = runs.len() - left_out;
     writeln!(out, "{verdict}: {}, {} of misuse", count(made, "run"), count(seen.len(), "kind"))?;
     if left_out > 0 {
         let more = count_of(left_out, "more run", "more runs");
         writeln!(out, "NOT EXERCISED: {more}, since the kernel did not end in one")?;
     }
+    not_exercised.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let Observe { races, inputs, bounds } = plan.kernel.observe;
     let races = if races { "races, " } else { "" };
     let inputs = if inputs { "writes to inputs, " } else { "" };
@@ -120,7 +131,57 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
     let gaps: Vec<_> = plan.subject.unread().gap(OF_CORPUS).into_iter().collect();
     write_sarif(gate.sarif.take().as_deref(), &results, &gaps, &gate.run)?;
     let failures = seen.into_iter().map(|one| one.what).collect();
-    gate.conclude(&Evidence { gaps, ..Evidence::of_observation(failures) }, &[], out)
+    let evidence = Evidence { gaps, not_exercised, ..Evidence::of_observation(failures) };
+    gate.conclude(&evidence, &[], out)
+}
+
+/// The runs by what came of them.
+#[derive(Default)]
+struct Observed {
+    made: usize,
+    left_out: usize,
+    seen: Vec<Seen>,
+    /// Why cases were not launched, each with these cases.
+    not_launched: Vec<(String, Vec<String>)>,
+}
+
+impl Observed {
+    fn of(runs: Vec<Ran>) -> Self {
+        let mut all = Self::default();
+        for ran in runs {
+            match ran {
+                Ran::Clean => all.made += 1,
+                Ran::LeftOut => all.left_out += 1,
+                Ran::Seen(one) => {
+                    all.made += 1;
+                    match all.seen.iter_mut().find(|known| known.key == one.key) {
+                        Some(known) => known.runs += 1,
+                        None => all.seen.push(*one),
+                    }
+                }
+                Ran::NotLaunched { case, why } => {
+                    match all.not_launched.iter_mut().find(|(known, _)| *known == why) {
+                        Some((_, cases)) if cases.contains(&case) => {}
+                        Some((_, cases)) => cases.push(case),
+                        None => all.not_launched.push((why, vec![case])),
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Cases that are named where a kernel is not launched on them; more are counted.
+const NAMED: usize = 8;
+
+fn not_launched_in_words((why, cases): &(String, Vec<String>)) -> String {
+    let named = cases[..cases.len().min(NAMED)].join("; ");
+    let more = match cases.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    format!("NOT EXERCISED: {named}{more}: {why}")
 }
 
 /// Every view of every case, with its arrays; nothing at all where there is no case.
@@ -162,16 +223,17 @@ fn one(
     (stage, noted): (Stage, &Noted),
     emulation: Emulation,
     given: &Given,
-) -> Result<Option<Seen>, CliError> {
+) -> Result<Ran, CliError> {
     let failed = |error: EngineError| CliError::caused(format!("engine {emulation}"), error);
     let run = (stage, plan.reduction_of(stage));
     let mut engine = plan.kernel.open(emulation.options(), run).map_err(failed)?;
     engine.share(noted.clone());
     let result = match &plan.kernel.program {
         UserProgram::Manifest(kernel) => {
-            let of_case = budget(&given.inputs, kernel.manifest())?;
-            engine.set_budget(plan.kernel.limits.instructions.unwrap_or(of_case));
-            engine.run_foreign(kernel.as_ref(), &given.inputs)
+            budget(&given.inputs, kernel.manifest()).and_then(|of_case| {
+                engine.set_budget(plan.kernel.limits.instructions.unwrap_or(of_case));
+                engine.run_foreign(kernel.as_ref(), &given.inputs)
+            })
         }
         UserProgram::Interface(_) => {
             let settings = [Some(plan.setting)];
@@ -181,8 +243,11 @@ fn one(
         }
     };
     let error = match result {
-        Ok(_) => return Ok(None),
+        Ok(_) => return Ok(Ran::Clean),
         Err(EngineError::Device(error) | EngineError::NoEnd(error)) => error,
+        Err(limit) if limit.is_a_limit() => {
+            return Ok(Ran::NotLaunched { case: given.name.clone(), why: limit.to_string() });
+        }
         Err(other) => return Err(CliError::caused(given.name.clone(), other)),
     };
     let kind = engine.misuse().unwrap_or("device");
@@ -194,12 +259,13 @@ fn one(
         None => (0, Vec::new(), Vec::new()),
     };
     let (case, key) = (given.name.clone(), format!("{kind} {line}"));
-    Ok(Some(Seen { what: error, kind, places, notes, key, case, emulation, runs: 1 }))
+    let seen = Seen { what: error, kind, places, notes, key, case, emulation, runs: 1 };
+    Ok(Ran::Seen(Box::new(seen)))
 }
 
 /// Warp instructions of a launch: as for a judged run, by the largest size that there is.
-fn budget(inputs: &Tensors, manifest: &Manifest) -> Result<u64, CliError> {
-    let symbols = manifest.symbols(inputs).map_err(CliError::of)?;
+fn budget(inputs: &Tensors, manifest: &Manifest) -> Result<u64, EngineError> {
+    let symbols = manifest.symbols(inputs)?;
     Ok(user_kernel::budget(u64::try_from(symbols.largest()).unwrap_or(0)))
 }
 
