@@ -5,10 +5,12 @@
 //! As in a [diagnosis](crate::diagnosis), elements must not lie where something says by chance: the chance of each
 //! is its bound over its error, and together they must be rarer than one in as many as there are explanations.
 
+mod factor;
 mod threads;
 
 use std::collections::BTreeMap;
 
+pub use factor::Factor;
 use splatcheck_emulator::{Contribution, Place};
 use threads::Wrong;
 pub use threads::{Element, Parts};
@@ -45,15 +47,15 @@ const FACTORS: [(f64, &str); 4] = [
 ];
 
 /// What wrong elements may lack.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
     /// In words.
     pub words: String,
     /// The line of CUDA that it is about: `pair.cu:9`. `None` where it is about none, or compiled without
     /// `-lineinfo`.
     pub line: Option<String>,
-    /// Of a factor of all elements: the words where each case has another one.
-    pub any_factor: Option<String>,
+    /// Of a factor of all elements: it, and the words where each case has another one.
+    pub any_factor: Option<(Factor, String)>,
 }
 
 impl Explained {
@@ -65,7 +67,7 @@ impl Explained {
 
     /// What is said of all cases alike, whatever the factor of each.
     fn claim(&self) -> &str {
-        self.any_factor.as_deref().unwrap_or(&self.words)
+        self.any_factor.as_ref().map_or(&self.words, |(_, words)| words)
     }
 }
 
@@ -204,9 +206,14 @@ pub fn said_by_most(wrong: &[Option<&Explained>]) -> Option<Explained> {
     if 2 * counts[most.claim()] < of {
         return None;
     }
-    let differs = |one: &&Explained| one.claim() == most.claim() && one.words != most.words;
-    let words = if said.iter().any(differs) { most.claim() } else { &most.words };
-    Some(Explained { words: words.to_owned(), ..(*most).clone() })
+    let alike = || said.iter().copied().filter(|one| one.claim() == most.claim());
+    let factor = |one: &Explained| one.any_factor.as_ref().map(|(factor, _)| *factor);
+    let factors: Vec<Factor> = alike().filter_map(factor).collect();
+    if !Factor::may_be_one(&factors) {
+        return Some(Explained { words: most.claim().to_owned(), ..(*most).clone() });
+    }
+    let best = Factor::best(&factors).copied();
+    alike().find(|one| factor(one) == best).cloned()
 }
 
 /// How far an element is off, and how near to what an explanation says it must lie.
@@ -296,9 +303,11 @@ fn as_a_whole(array: &WrongArray<'_>, explanations: usize) -> Option<Explained> 
     let slack = largest.uncertainty / largest.expected.abs() * (1.0 + factor.abs());
     // What is left of a sum that cancels is no factor.
     let nothing = fits(0.0, &|element| element.uncertainty);
-    let same = fits(factor, &|element| {
-        element.uncertainty * (1.0 + factor.abs()) + slack * element.expected.abs()
-    });
+    let shown = Factor::new(factor, slack);
+    let same = shown.is_plausible()
+        && fits(factor, &|element| {
+            element.uncertainty * (1.0 + factor.abs()) + slack * element.expected.abs()
+        });
     if !nothing && !same {
         return None;
     }
@@ -312,9 +321,9 @@ fn as_a_whole(array: &WrongArray<'_>, explanations: usize) -> Option<Explained> 
         return Some(Explained::of(said("zero throughout"), None));
     }
     Some(Explained {
-        words: said(&format!("{factor:.6} times {truth} throughout")),
+        words: said(&format!("{shown} times {truth} throughout")),
         line: None,
-        any_factor: Some(said(&format!("{truth} times another factor in each case"))),
+        any_factor: Some((shown, said(&format!("{truth} times another factor in each case")))),
     })
 }
 
@@ -375,12 +384,15 @@ mod tests {
         assert_eq!(most(&[Some(&line), None, None]), Some(line.clone()), "others are too small");
         assert_eq!(most(&[Some(&half), Some(&line), Some(&line)]), Some(line), "the most");
         assert_eq!(most(&[None]), None, "nothing is said");
-        let factor = |words: &str| {
-            let any_factor = Some("times another factor".to_owned());
-            Explained { any_factor, ..said(words, None) }
+        let factor = |(factor, uncertainty): (f64, f64)| {
+            let factor = Factor::new(factor, uncertainty);
+            let any_factor = Some((factor, "times another factor".to_owned()));
+            Explained { any_factor, ..said(&format!("times {factor}"), None) }
         };
-        let [two, three] = ["times 2", "times 3"].map(factor);
+        let [two, rough, three] = [(2.0, 1e-6), (1.9, 0.2), (3.0, 1e-6)].map(factor);
         assert_eq!(most(&[Some(&two), Some(&two)]), Some(two.clone()), "one factor");
+        let best = most(&[Some(&rough), Some(&two), Some(&rough)]);
+        assert_eq!(best, Some(two.clone()), "the one that is known best");
         let words = most(&[Some(&two), Some(&three), None]).map(|most| most.words);
         assert_eq!(words.as_deref(), Some("times another factor"), "one in each case");
     }
@@ -428,11 +440,13 @@ mod tests {
             let why = "a factor of x's gradient is missing or wrong";
             Some(format!("v_x is {what} throughout: {why}"))
         };
-        let half = words("0.500000 times the derivative");
+        let half = words("0.5 times the derivative");
         assert_eq!(said(&[0.5, 0.5, 0.5], 1e-6), half, "far off, and alike");
         assert_eq!(said(&[1e-9, 0.0, 0.0], 1e-6), words("zero"), "nothing is left");
         assert_eq!(said(&[0.5, 0.5, 0.6], 1e-6), None, "one has another factor");
         assert_eq!(said(&[0.95, 0.98, 0.97], 0.02), None, "about as far off as they are uncertain");
         assert_eq!(said(&[0.5], 1e-6), None, "one element has some factor always");
+        let largest = f64::from(f32::MAX);
+        assert_eq!(said(&[largest; 3], 1e-6), None, "what is stored in place of a result");
     }
 }
