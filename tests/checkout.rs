@@ -11,9 +11,10 @@ fn a_checkout_is_compared_with_what_a_preset_was_read_at() {
     let here = folder.path();
     let write = |name: &str, text: &str| fs::write(here.join(name), text).expect("written");
     fs::create_dir(here.join("checkout")).expect("made");
-    let kernel =
-        "template <int N>\n__global__ void blend(const float *means, // [N, 2]\n int count) {}\n";
+    let kernel = "template <int N>\n__global__ void blend(const float *means, // [N, 2]\n int count) {\n\
+                  float most = 0.999f;\n}\n";
     let preset = |sha256: &str| {
+        let sha256 = sha256.replace(' ', "\"\nbody = \"");
         format!(
             "[[source]]\nrepository = \"own/own\"\ncommit = \"{}\"\nfile = \"blend.cu\"\nkernel = \"blend\"\n\
              parameters = [\"means\", \"count\"]\nsha256 = \"{sha256}\"\n[raster]\ninputs = []\noutputs = [\
@@ -34,7 +35,19 @@ fn a_checkout_is_compared_with_what_a_preset_was_read_at() {
     );
     let hash = said.out.trim().rsplit(' ').next().expect("the last word");
     write("own.toml", &preset(hash));
+    let said = look().exits(0);
+    said.prints("  same parameters: blend in blend.cu, as in own/own, aaaa");
+    said.prints("; its body is not tied; body now has sha256 ");
+    // Tied to the body too, of which a constant is changed.
+    let body = said.out.trim().rsplit(' ').next().expect("the last word");
+    write("own.toml", &preset(&format!("{hash} {body}")));
     look().exits(0).prints("  same: blend in blend.cu, as in own/own, aaaa");
+    write("checkout/blend.cu", &kernel.replace("0.999f", "0.99f"));
+    let said = look().exits(0);
+    said.prints("  parameters same, body changed: blend in blend.cu, read in own/own, aaaa");
+    said.prints("read it again; body now has sha256 ");
+    write("checkout/blend.cu", &kernel.replace("0.999f;", "0.999f /* at most */ ;"));
+    look().exits(0).prints("  same: blend in blend.cu");
     write("checkout/blend.cu", &kernel.replace("int count", "const float *colors, int count"));
     let said = look().exits(1);
     let told = "parameter 2 was count, is 'const float * colors'; parameter 3 is new: 'int count'";

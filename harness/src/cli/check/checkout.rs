@@ -9,7 +9,7 @@ use crate::cli::exit::{CliError, Outcome};
 use crate::cli::paths;
 use splatcheck_judge::words::{MOST_SHOWN, list, shown};
 use splatcheck_workloads::presets::Preset;
-use splatcheck_workloads::presets::source::{Found, Source};
+use splatcheck_workloads::presets::source::{Declaration, Found, Source};
 
 /// Looks at the kernels of one preset, or of all of our own.
 ///
@@ -51,7 +51,8 @@ struct Seen {
 impl Seen {
     fn add(&mut self, found: &Found) {
         match found {
-            Found::Same => self.same += 1,
+            // That a body is another is a note: what the preset says of the parameters still holds.
+            Found::Same(_) | Found::BodyChanged(_) => self.same += 1,
             Found::Changed(_) | Found::KernelMissing => self.differ += 1,
             Found::FileMissing => self.absent += 1,
         }
@@ -75,7 +76,15 @@ fn line(source: &Source, found: &Found) -> String {
     let (kernel, file) = (&source.kernel, &source.file);
     let read = format!("{}, {}", source.repository, source.version());
     match found {
-        Found::Same => format!("same: {kernel} in {file}, as in {read}"),
+        Found::Same(_) if source.has_body() => format!("same: {kernel} in {file}, as in {read}"),
+        Found::Same(now) => format!(
+            "same parameters: {kernel} in {file}, as in {read}; its body is not tied{}",
+            body_now(now)
+        ),
+        Found::BodyChanged(now) => format!(
+            "parameters same, body changed: {kernel} in {file}, read in {read}: read it again{}",
+            body_now(now)
+        ),
         Found::Changed(now) => format!(
             "changed: {kernel} in {file}, read in {read}: {}; it now has {}, sha256 {}",
             source.differences(now).join("; "),
@@ -85,4 +94,9 @@ fn line(source: &Source, found: &Found) -> String {
         Found::FileMissing => format!("file missing: {file}, of {read}"),
         Found::KernelMissing => format!("kernel missing: {kernel} in {file}, read in {read}"),
     }
+}
+
+/// The hash of a body, to be written into a preset.
+fn body_now(now: &Declaration) -> String {
+    now.body().map_or_else(String::new, |body| format!("; body now has sha256 {body}"))
 }

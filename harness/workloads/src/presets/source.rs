@@ -1,9 +1,12 @@
 //! Where a preset's kernels are: repository, version and file, and the parameter list that was read there.
 //!
-//! A preset holds the names of the parameters and the SHA-256 of the whole list, types included. None of the
-//! project's text is in it. Comments and white space do not count.
+//! A preset holds the names of the parameters, the SHA-256 of the whole list, types included, and perhaps that of the
+//! kernel's body. None of the project's text is in it. Comments and white space do not count.
+
+mod body;
 
 use serde::Deserialize;
+use std::ops::Range;
 use std::path::{Component, Path};
 use toml::Spanned;
 
@@ -30,13 +33,17 @@ pub struct Source {
     parameters: Vec<String>,
     /// The [hash](Declaration::sha256) of its parameter list.
     sha256: String,
+    /// The [hash](Declaration::body) of its body, where that was read too.
+    body: Option<String>,
 }
 
 /// What a checkout has in place of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The same parameter list.
-    Same,
+    /// The same parameter list, and the same body where the preset is tied to one.
+    Same(Declaration),
+    /// The same parameter list, and another body: what it computes may be something else.
+    BodyChanged(Declaration),
     /// Another one.
     Changed(Declaration),
     /// There is no such file.
@@ -51,6 +58,7 @@ pub struct Declaration {
     /// Each parameter's tokens, with a space between two.
     parameters: Vec<String>,
     names: Vec<String>,
+    body: Option<String>,
 }
 
 impl Source {
@@ -78,6 +86,10 @@ impl Source {
             let advice = "expected 64 hexadecimal digits, as check --checkout prints them";
             return Err(at.key("sha256").problem(&quoted(&source.sha256), advice));
         }
+        if let Some(body) = source.body.as_ref().filter(|body| !hex(body, 64)) {
+            let advice = "expected 64 hexadecimal digits, as check --checkout prints them";
+            return Err(at.key("body").problem(&quoted(body), advice));
+        }
         let within = |part| matches!(part, Component::Normal(_));
         let path = Path::new(&source.file);
         if source.file.is_empty() || !path.components().all(within) {
@@ -93,7 +105,13 @@ impl Source {
         self.commit.as_deref().or(self.release.as_deref()).unwrap_or_default()
     }
 
-    /// Whether a checkout has the same parameter list.
+    /// Whether the preset is tied to the kernel's body.
+    #[must_use]
+    pub fn has_body(&self) -> bool {
+        self.body.is_some()
+    }
+
+    /// Whether a checkout has the same parameter list, and the same body.
     ///
     /// # Errors
     /// The file is there and cannot be read.
@@ -106,11 +124,16 @@ impl Source {
         let bytes = read::bytes_up_to(&file, read::MOST_TEXT)?;
         let text = String::from_utf8_lossy(&bytes);
         let all = declarations(&text, Language::of(&self.file), &self.kernel);
-        let same = all.iter().any(|one| one.sha256() == self.sha256);
-        Ok(match all.into_iter().next() {
-            None => Found::KernelMissing,
-            Some(_) if same => Found::Same,
-            Some(first) => Found::Changed(first),
+        let Some(first) = all.first().cloned() else { return Ok(Found::KernelMissing) };
+        // A kernel may be declared before it is defined, and for several types.
+        let mut same: Vec<_> = all.into_iter().filter(|one| one.sha256() == self.sha256).collect();
+        same.sort_by_key(|one| (one.body() != self.body.as_deref(), one.body().is_none()));
+        Ok(match same.into_iter().next() {
+            None => Found::Changed(first),
+            Some(one) if self.body.is_none() || one.body() == self.body.as_deref() => {
+                Found::Same(one)
+            }
+            Some(one) => Found::BodyChanged(one),
         })
     }
 
@@ -143,6 +166,12 @@ impl Declaration {
     #[must_use]
     pub fn sha256(&self) -> String {
         artifact::sha256(self.parameters.join("\n").as_bytes())
+    }
+
+    /// The hash of the body: of its tokens, with a space between two. `None` where the kernel is only declared.
+    #[must_use]
+    pub fn body(&self) -> Option<&str> {
+        self.body.as_deref()
     }
 
     /// The names.
@@ -181,17 +210,19 @@ impl Language {
         }
     }
 
-    /// The parameters of the declaration that begins at this place.
+    /// The parameters of the declaration that begins at this place, and the token behind them.
     fn parameters<'t, 's>(
         self,
         tokens: &'t [&'s str],
         at: usize,
         kernel: &str,
-    ) -> Option<Vec<&'t [&'s str]>> {
-        let list = list_of(&tokens[at + 1..], kernel)?;
+    ) -> Option<(Vec<&'t [&'s str]>, usize)> {
+        let behind = &tokens[at + 1..];
+        let list = list_of(behind, kernel)?;
+        let end = at + 1 + list.end;
         Some(match self {
-            Self::Cuda | Self::Python => split(list),
-            Self::Wgsl => bindings(tokens),
+            Self::Cuda | Self::Python => (split(&behind[list]), end),
+            Self::Wgsl => (bindings(tokens), end),
         })
     }
 
@@ -214,9 +245,15 @@ fn declarations(text: &str, language: Language, kernel: &str) -> Vec<Declaration
     let tokens = tokens(text, language);
     let begins = tokens.iter().enumerate().filter(|(_, token)| **token == language.begin());
     let found = begins.filter_map(|(at, _)| {
-        let all = language.parameters(&tokens, at, kernel)?;
+        let (all, end) = language.parameters(&tokens, at, kernel)?;
         let names = all.iter().map(|one| language.name(one)).collect();
-        Some(Declaration { parameters: all.iter().map(|one| one.join(" ")).collect(), names })
+        let body = match language {
+            Language::Cuda | Language::Wgsl => body::in_braces(&tokens[end..]),
+            Language::Python => body::indented(text, &tokens, at, end),
+        };
+        let body = body.map(|body| artifact::sha256(body.join(" ").as_bytes()));
+        let parameters = all.iter().map(|one| one.join(" ")).collect();
+        Some(Declaration { parameters, names, body })
     });
     found.collect()
 }
@@ -236,7 +273,7 @@ fn bindings<'t, 's>(tokens: &'t [&'s str]) -> Vec<&'t [&'s str]> {
 }
 
 /// The tokens between the parentheses behind the kernel's name, where a declaration begins.
-fn list_of<'t, 's>(tokens: &'t [&'s str], kernel: &str) -> Option<&'t [&'s str]> {
+fn list_of(tokens: &[&str], kernel: &str) -> Option<Range<usize>> {
     let mut at = 0;
     while let Some(open) = tokens[at..].iter().position(|token| *token == "(").map(|n| at + n) {
         if tokens[at..open].iter().any(|token| matches!(*token, ";" | "{" | "}")) {
@@ -258,7 +295,7 @@ fn list_of<'t, 's>(tokens: &'t [&'s str], kernel: &str) -> Option<&'t [&'s str]>
             Some("__launch_bounds__" | "__attribute__" | "__cluster_dims__" | "(") | None => {
                 at = close + 1;
             }
-            Some(name) => return (name == kernel).then(|| &tokens[open + 1..close]),
+            Some(name) => return (name == kernel).then_some(open + 1..close),
         }
     }
     None

@@ -27,6 +27,7 @@ fn source(kernel: &str, parameters: &[&str], sha256: &str) -> Source {
         kernel: kernel.to_owned(),
         parameters: parameters.iter().map(|name| (*name).to_owned()).collect(),
         sha256: sha256.to_owned(),
+        body: None,
     }
 }
 
@@ -119,10 +120,11 @@ fn a_checkout_has_the_list_another_or_none() {
     let write =
         |text: &str| std::fs::write(here.path().join("a/kernel.cu"), text).expect("written");
     write(CUDA);
-    assert_eq!(right.look(here.path()).expect("looked"), Found::Same);
+    assert!(matches!(right.look(here.path()).expect("looked"), Found::Same(_)));
     let other = [&b"// caf\xe9\n"[..], CUDA.as_bytes()].concat();
     std::fs::write(here.path().join("a/kernel.cu"), other).expect("written");
-    assert_eq!(right.look(here.path()).expect("looked"), Found::Same, "a comment in Latin-1");
+    let found = right.look(here.path()).expect("looked");
+    assert!(matches!(found, Found::Same(_)), "a comment in Latin-1: {found:?}");
     write("");
     assert_eq!(right.look(here.path()).expect("looked"), Found::KernelMissing);
     let differences = |text: &str| {
@@ -139,4 +141,30 @@ fn a_checkout_has_the_list_another_or_none() {
     assert_eq!(said, "parameter 4 was sides, is 'bool packed'; parameter 5 was last, is gone");
     let said = differences(&CUDA.replace("max(1, 2)", "1, float *out"));
     assert_eq!(said, "parameter 6 is new: 'float * out'");
+}
+
+#[test]
+fn a_body_is_its_words_without_comments_and_white_space() {
+    let body = |text: &str, language| only(text, language, "blend").body().map(str::to_owned);
+    let cuda = "__global__ void blend(int n) { float a = 0.999f; if (n) { a = 0; } // the most\n }\nint b;";
+    let known = body(cuda, Language::Cuda);
+    assert_eq!(body(&cuda.replace("// the most", "/* all */ \n"), Language::Cuda), known, "words");
+    assert_eq!(body(&cuda.replace("int b", "int c"), Language::Cuda), known, "what is behind it");
+    assert_ne!(body(&cuda.replace("0.999f", "0.99f"), Language::Cuda), known, "a constant");
+    assert_eq!(body("__global__ void blend(int n);", Language::Cuda), None, "only declared");
+    assert_eq!(body(&cuda[..60], Language::Cuda), None, "torn");
+    let python = "class A:\n  def blend(\n    n: int,\n  ) -> None:\n    a = 0.999\n\n    if n: # one\n\
+                  \x20     a = 0\n\n  def other():\n    b = 1\n";
+    let known = body(python, Language::Python);
+    assert!(known.is_some(), "it has one");
+    assert_eq!(body(&python.replace("# one", "# two"), Language::Python), known, "words");
+    assert_eq!(body(&python.replace("b = 1", "b = 2"), Language::Python), known, "another's");
+    assert_ne!(
+        body(&python.replace("a = 0\n", "a = 1\n"), Language::Python),
+        known,
+        "the last line"
+    );
+    let wgsl = WGSL.replace("fn add", "fn blend");
+    let known = body(&wgsl, Language::Wgsl);
+    assert!(known.is_some() && body(&wgsl.replace("= lane;", "= 0;"), Language::Wgsl) != known);
 }
