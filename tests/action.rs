@@ -68,6 +68,27 @@ fn a_kernel_in_ptx_is_judged() {
     }
 }
 
+/// Without an option that names cases, a kernel is judged on those of splatcheck and a hundred that are drawn.
+#[test]
+fn a_kernel_alone_is_judged_on_usual_cases() {
+    let [ptx, manifest] = ["gsplat_backward.ptx", "gsplat_backward.toml"].map(kernel);
+    let inputs = [("INPUT_PTX", ptx.as_str()), ("INPUT_MANIFEST", manifest.as_str())];
+    let runs = |args: &str| {
+        let step = Step::run(&[&inputs[..], &[("INPUT_ARGS", args)]].concat(), 0);
+        step.left(&ALL);
+        let words = step.said.split_once(" runs, ").expect("a verdict").0;
+        words.rsplit(' ').next().expect("a word").parse::<usize>().expect("a number")
+    };
+    let named = runs("--corpus built-in --cases 100");
+    assert!(named > 100, "{named} runs");
+    let step = Step::run(&inputs, 0);
+    step.left(&ALL);
+    assert!(step.said.contains(&format!(" {named} runs, ")), "{}", step.said);
+    // An option of the cases that names none leaves the others as they are.
+    assert_eq!(runs("--seed 0"), named);
+    assert_eq!(runs("--cases=3"), 3);
+}
+
 #[test]
 fn words_in_quotes_stay_whole_and_nothing_is_expanded() {
     let folder = tempfile::tempdir().expect("a folder");
