@@ -69,6 +69,7 @@ mod threads;
 mod traffic;
 mod train;
 mod wgsl;
+mod wording;
 mod workflows;
 mod workloads;
 

@@ -207,7 +207,7 @@ fn decisions_of_several_launches_are_made_few_and_replayed() {
         assert!(kept > 0 && kept < all / 4, "few are needed: {line}");
         let again = reproducer(here, &said);
         let again = say(here, &["replay", again.to_str().expect("a plain name")]).exits(1);
-        again.prints(&format!("{kept} recorded decisions"));
+        again.prints(&format!(", {kept} recorded decision"));
         again.prints("exactly the recorded failure");
     }
 }

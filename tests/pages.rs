@@ -15,7 +15,7 @@ use std::process::Command;
 
 use splatcheck::cli::help;
 use splatcheck_judge::engines::command::CommandLine;
-use splatcheck_tests::{below, odd_phrases, pages, python, root, say, splatcheck, text};
+use splatcheck_tests::{pages, python, root, say, splatcheck, text};
 
 /// Above a block of output.
 const PRINTED_BY: &str = "<!-- printed by: ";
@@ -372,47 +372,4 @@ fn times_are_no_part_of_a_page_and_all_else_is() {
     ] {
         assert_eq!(stale(&lines(other), output), Some(first), "{other}");
     }
-}
-
-/// The crates whose documentation is read for [`odd_phrases`].
-const DOCUMENTED: [&str; 4] =
-    ["harness/src", "harness/judge/src", "harness/workloads/src", "gpu/src"];
-
-/// What rustdoc shows of a source.
-fn documentation(source: &str) -> String {
-    let comments = source.lines().filter_map(|line| {
-        let line = line.trim_start();
-        line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))
-    });
-    comments.map(str::trim).collect::<Vec<_>>().join(" ")
-}
-
-/// What a command says of itself, the sources of the Python package, whose docstrings are its reference, and
-/// what rustdoc shows.
-#[test]
-fn no_help_says_what_readers_stumbled_over() {
-    let mut texts = vec![("--help".to_owned(), help::command().render_long_help().to_string())];
-    for command in help::command().get_subcommands_mut() {
-        texts.push((command.get_name().to_owned(), command.render_long_help().to_string()));
-    }
-    let python = root().join("harness/python/python/splatcheck");
-    for file in fs::read_dir(python).expect("a folder") {
-        let file = file.expect("a file").path();
-        if file.extension().is_some_and(|end| end == "py") {
-            texts.push((file.display().to_string(), fs::read_to_string(file).expect("a text")));
-        }
-    }
-    let mut files = Vec::new();
-    DOCUMENTED.iter().for_each(|folder| below(&root().join(folder), "rs", &mut files));
-    for file in files {
-        let source = fs::read_to_string(&file).expect("a text");
-        texts.push((file.display().to_string(), documentation(&source)));
-    }
-    assert!(texts.len() > 300, "{} texts", texts.len());
-    let found = texts.iter().flat_map(|(name, text)| {
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        odd_phrases(&words).map(move |phrase| format!("{name}: '{phrase}'"))
-    });
-    let found: Vec<_> = found.collect();
-    assert!(found.is_empty(), "say it plainly: {found:?}");
 }

@@ -63,7 +63,7 @@ fn a_broken_kernel_disagrees_and_its_reproducer_repeats_it() {
         said.out.contains("schedule random:7: fails in lockstep too; "),
         "any order shows it: {said:?}"
     );
-    replays(folder.path(), &reproducer(folder.path(), &said));
+    replays(folder.path(), &reproducer(folder.path(), &said)).prints(", in lockstep\n");
 }
 
 /// The number is kept with the formulation, and changes nothing where it is 0.
@@ -359,7 +359,7 @@ fn a_failing_schedule_is_reduced_and_replayed() {
     assert!(kept >= 1, "without a decision warps stay together: {words:?}");
     assert!(kept <= 3 && 10 * kept < all, "not reduced: {words:?}");
     let replayed = replays(folder.path(), &reproducer(folder.path(), &said));
-    replayed.prints(&format!("{kept} recorded decisions"));
+    replayed.prints(&format!(", {kept} recorded decision"));
 }
 
 #[test]

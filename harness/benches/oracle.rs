@@ -200,7 +200,7 @@ fn main() {
     for name in ["skull", "guitar"] {
         match trained(name) {
             Some(scene) => line(name, &scene, peak, &mut criterion),
-            None => println!("{name}: NOT EXERCISED: there is no ../shared/data/{name}.ply"),
+            None => println!("{name}: NOT EXERCISED: there is no {name}.ply"),
         }
     }
     criterion.final_summary();

@@ -97,8 +97,14 @@ const ODD: [&str; 61] = [
     "wrong are",
 ];
 
-/// Those that a text has, in lower case or not.
+/// Those that a text has, in lower case or not. Their words are whole words of the text.
 pub fn odd_phrases(text: &str) -> impl Iterator<Item = &'static str> + use<> {
     let text = text.to_lowercase();
-    ODD.into_iter().filter(move |phrase| text.contains(phrase))
+    ODD.into_iter().filter(move |phrase| {
+        text.match_indices(phrase).any(|(at, found)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + found.len()..].chars().next();
+            !before.into_iter().chain(after).any(char::is_alphanumeric)
+        })
+    })
 }

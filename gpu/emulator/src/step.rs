@@ -314,7 +314,7 @@ fn guarded(warp: &Warp, instruction: &Instruction, lanes: u32) -> Result<u32, Bo
     Ok(lanes & warp.registers.truth(guard))
 }
 
-/// Lanes that do not execute an instruction that others wait at go on behind it.
+/// Lanes that do not execute an instruction at which others wait continue after it.
 fn put_down(warp: &mut Warp, running: &Running, active: u32) {
     let others = running.lanes & !active;
     if others != 0 {

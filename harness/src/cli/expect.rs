@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn there_are_always_two_orders_to_compare() {
         let usual = resolved(None, None).expect("the usual ones");
-        assert_eq!(usual[..4], ["lockstep", "random:0", "adversarial:0", "random:1"], "by turns");
+        assert_eq!(usual[..4], ["lockstep", "random:0", "adversarial:0", "random:1"], "in turn");
         assert_eq!(usual.len(), 8, "as many as are usual");
         assert_eq!(resolved(None, Some(2)).expect("two"), ["lockstep", "random:0"], "two");
         let named = resolved(Some("adversarial:5"), Some(3)).expect("named");

@@ -9,6 +9,15 @@ use crate::emulated::{self, Recording, Replayed};
 use splatcheck_gpu::Stage;
 use splatcheck_judge::campaign::Item;
 use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::words::count;
+
+/// Which schedule a replay follows that kept so many decisions.
+fn schedule(kept: usize) -> String {
+    match kept {
+        0 => "in lockstep".to_owned(),
+        kept => format!("{}, then lockstep", count(kept, "recorded decision")),
+    }
+}
 
 /// Runs the recorded stage, says what fails now, and whether that is bit for bit what was recorded.
 ///
@@ -28,9 +37,9 @@ pub(super) fn run(
     let setting_text = setting.map_or_else(String::new, |setting| format!(", {setting}"));
     writeln!(
         out,
-        "{}: {stage}{setting_text}, {} recorded decisions, then lockstep",
+        "{}: {stage}{setting_text}, {}",
         recording.emulation,
-        recording.kept()
+        schedule(recording.kept())
     )?;
     let kernel = recording.kernel.as_ref();
     if let Some(what) = kernel.and_then(|kernel| kernel.observe.not_sought()) {

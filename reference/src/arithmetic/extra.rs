@@ -124,7 +124,7 @@ impl From<ExtraRoundings> for Roundings {
     }
 }
 
-/// Which programs the bounds of a stage hold that spell its intermediates otherwise than the oracle.
+/// Which programs the bounds of a stage hold that do not spell its intermediates as the oracle does.
 ///
 /// A standard derivation is one that public programs have or that automatic differentiation makes of them:
 /// `splat/backward/project.rs` lists those of the projection. Each intermediate says how many roundings a

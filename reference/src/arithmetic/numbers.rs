@@ -120,7 +120,7 @@ pub trait Arith:
         self
     }
 
-    /// This number, which programs also compute by `other`, an equal expression that rounds otherwise. Only
+    /// This number, which programs also compute by `other`, an equal expression with other roundings. Only
     /// [`Bounded`](super::Bounded) knows the difference, and holds both; every other instance is just `self`.
     #[must_use]
     #[inline(always)]

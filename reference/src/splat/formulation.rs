@@ -104,7 +104,7 @@ named! {
         /// None: they are f32, as the expression gives them.
         #[default]
         F32 = "f32",
-        /// IEEE 754 binary16, to nearest: mixed precision as it is practised, where the sums stay f32.
+        /// IEEE 754 binary16, to nearest: mixed precision, where the sums stay f32.
         F16 = "f16",
     }
 }

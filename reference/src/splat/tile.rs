@@ -244,8 +244,8 @@ pub(crate) struct Entries<S> {
     colors: Vec<S>,
 }
 
-/// Entries that are prepared together: few enough that a tile which stops early has not prepared
-/// many in vain, many enough that their memory accesses overlap.
+/// Entries that are prepared together: few enough that a tile which stops early has prepared few that it
+/// does not use, many enough that their memory accesses overlap.
 pub(crate) const BATCH: usize = 64;
 
 impl<S: Scalar> Entries<S> {

@@ -53,8 +53,8 @@ impl<'a> Parser<'_, 'a> {
         Ok(function)
     }
 
-    /// `.func (results) name (params)`, with a body or declared only. A definition counts more than a
-    /// declaration of the same name.
+    /// `.func (results) name (params)`, with a body or declared only. A definition replaces a declaration of
+    /// the same name.
     pub(super) fn device_function(&mut self, module: &mut Source<'a>) -> Parsed<()> {
         let function = self.function(FunctionKind::Device)?;
         let defined = |known: &Function<'_>| known.kind == FunctionKind::Device;

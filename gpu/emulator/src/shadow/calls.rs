@@ -1,7 +1,7 @@
 //! Calls of functions of CUDA's library, between the markers that [`MARKERS`] puts around them.
 //!
-//! A compiler puts a polynomial in the place of a function, and its derivative is not the function's: that
-//! of tanhf is off by up to 8e-6. A marker is a maximum with what is not a number, which is the other
+//! A compiler replaces a function by a polynomial, whose derivative is not the function's: that of
+//! tanhf is off by up to 8e-6. A marker is a maximum with what is not a number, which is the other
 //! operand (PTX ISA, "max") and stays where it is. Its payload names the function. Behind the first
 //! marker the operand is a constant, so that nothing inside is followed; at the last one the result has
 //! the function's value at the operand as it was before, and its derivative.

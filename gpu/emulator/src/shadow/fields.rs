@@ -149,7 +149,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Whether two of all these integers, one on each side, compare otherwise than others.
+    /// Whether the comparison depends on which of these integers each side has.
     pub(super) fn differs(self, sides: [&[u32]; 2]) -> bool {
         let shift = 32 - self.bits;
         let value = |bits: u32| match self.signed {

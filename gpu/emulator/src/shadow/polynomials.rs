@@ -1,7 +1,7 @@
 //! Which polynomials stand for which functions, by their literals. Written from the kernels of
 //! `functions/ptx.tar.zst` (`bare.ptx`, NVRTC 12.4), with uncertainties measured by `tests/functions.rs`.
 
-/// A polynomial that a compiler puts in the place of a function.
+/// A polynomial by which a compiler replaces a function.
 pub(super) struct Polynomial {
     pub(super) function: &'static str,
     /// The uncertainty of each coefficient that covers the function's value and derivative.

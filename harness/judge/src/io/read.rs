@@ -267,7 +267,10 @@ mod tests {
         }
         assert_eq!(bytes(&at("to-plain")).unwrap(), b"four", "a link that a person names");
         assert_eq!(left(&at("plain"), 4).unwrap(), b"four", "as much as is agreed on");
-        assert!(matches!(left(&at("to-plain"), 4), Err(NotRead::Link)), "but none of a stranger");
+        assert!(
+            matches!(left(&at("to-plain"), 4), Err(NotRead::Link)),
+            "but not one that a program made"
+        );
         assert!(matches!(left(&at("pipe"), 4), Err(NotRead::Special)), "nor a pipe");
         assert!(
             matches!(left(&at("plain"), 3), Err(NotRead::TooLarge { found: 4, most: 3 })),

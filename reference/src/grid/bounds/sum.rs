@@ -18,8 +18,8 @@ pub(super) struct Sum {
     pub(super) subtracted: Otherwise,
 }
 
-/// What a program may lose that makes a number otherwise than as a sum of products of weights and entries, or of
-/// their differences: a magnitude, and how many roundings of it.
+/// What a program may lose that does not make a number as a sum of products of weights and entries, or of their
+/// differences: a magnitude, and how many roundings of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Otherwise {
     pub(super) roundings: u64,

@@ -57,8 +57,8 @@ impl Product {
     }
 }
 
-/// Blends all members along a path that has not stopped: the path that goes on behind all of them,
-/// and the one that stops between them, as far as each is possible. `end` is the position of the last
+/// Blends all members along a path that has not stopped: the path that passes all of them, and the one
+/// that stops between them, as far as each is possible. `end` is the position of the last
 /// member.
 pub(super) fn blend<M: Model>(
     view: &RasterView<'_, Bounded<M>>,

@@ -1,4 +1,4 @@
-//! The stage `project_backward`, spelled otherwise.
+//! The stage `project_backward` in each way to write it.
 
 use super::forward::{CovarianceIn, EvaluationOrder, Step, turned};
 use crate::arithmetic::{EvaluationOrders, Scalar};

@@ -193,7 +193,7 @@ pub(super) fn bounds_of<M: Model>(
     bounds::backward_as(&lifted.view(), &inputs.of(formulation, &lifted))
 }
 
-/// One model: every formulation, conventions and luck by turns; prints how much of the bounds is used.
+/// One model: every formulation, conventions and luck in turn; prints how much of the bounds is used.
 fn containment<M: Model>() {
     const LUCK: [Luck; 4] = [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down];
     let mut ratios = Ratios::new();

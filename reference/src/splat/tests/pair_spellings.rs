@@ -71,7 +71,7 @@ fn numbers<S: Scalar, M: Model>(
     ]
 }
 
-/// The largest error over bound of a pair's power and of its mean's gradient: what is spelled otherwise.
+/// The largest error over bound of a pair's power and of its mean's gradient, which have several spellings.
 fn worst<S: Scalar>(found: &PairInOrder<S>, bounds: &PairBounds<Ieee>) -> f64 {
     let ratio = |(_, x, bound): (_, f64, Bounded<_>)| match (x - bound.value()).abs() {
         0.0 => 0.0,

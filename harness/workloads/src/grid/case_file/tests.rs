@@ -48,7 +48,7 @@ fn what_is_written_is_read_back_with_the_same_bits() {
     assert_eq!(
         (kept, &read.hazards[..]),
         (notes, &[Hazard::LeaderNotLaneZero, Hazard::MaskByProduct][..]),
-        "what is said beside it"
+        "notes and hazards"
     );
     let bits = |case: &Case| case.numbers.positions.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&read), bits(&whole()), "positions may be any numbers");

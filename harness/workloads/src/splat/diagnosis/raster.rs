@@ -387,7 +387,7 @@ fn of_formulations<'a>(
         let named =
             if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
         let words = format!(
-            "another formulation: agrees under {formulation}{named}, which rounds otherwise \
+            "another formulation: agrees under {formulation}{named}, which has other roundings \
              (--formulation)"
         );
         Hypothesis::of_roundings(words, move || {

@@ -265,7 +265,7 @@ mod tests {
             let Colors::Harmonics { coefficients, .. } = gaussians.colors else {
                 panic!("direct colours")
             };
-            assert_eq!(coefficients, harmonics, "of degree 2 and 3 by turns");
+            assert_eq!(coefficients, harmonics, "of degrees 2 and 3 in turn");
             let [_, _, [a, b, c, d], _] = cameras[0].viewmat;
             let depths = gaussians.means.iter().map(|[x, y, z]| a * x + b * y + c * z + d);
             assert!(spread(depths) > 1024.0, "depths over ten powers of two");

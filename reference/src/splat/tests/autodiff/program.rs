@@ -27,7 +27,7 @@ pub(super) enum Inverse {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Quaternion {
     Normalized,
-    /// With 2/|q|^2 in the place of 2.
+    /// With 2/|q|^2 instead of 2.
     Raw,
     /// Homogeneous polynomials over |q|^2.
     Homogeneous,
