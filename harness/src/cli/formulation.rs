@@ -387,8 +387,8 @@ fn as_spelled(
         }
         if holds {
             return Ok(Some(format!(
-                "roundings: agrees with --extra-roundings {more}, which code needs that writes a pair so: {name}; \
-                 if yours does, state it"
+                "roundings: agrees with --extra-roundings {more}; code that uses {name} for a pair needs this; \
+                 if yours does, pass it"
             )));
         }
     }

@@ -190,6 +190,10 @@ fn another_failing_run_tells_hypotheses_apart() {
     let told = both.conclude();
     assert!(told.headline.contains("the highest lane is lost ("), "{told:?}");
     assert!(told.headline.contains("all 2 elements outside their bounds in 2 failing runs"));
+    let outputs = told.outputs.as_deref();
+    let words =
+        "in 2 failing runs together, 2 of the 12 elements of v_a are wrong; all of v_b is right";
+    assert_eq!(outputs, Some(words));
     assert_eq!(told.others, [""; 0], "nothing else explains both");
     both.merge(&of(&["a warp is lost"], Some(both.alive())));
     assert!(!both.explains() && both.alive().is_empty(), "nothing explains all three");

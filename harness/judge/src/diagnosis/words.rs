@@ -330,6 +330,10 @@ fn right_and_wrong(weighing: &Weighing) -> String {
     let verb = if matches!(&wrong[..], [one] if one.outside() == 1) { "is" } else { "are" };
     let shares = wrong.into_iter().map(|seen| elements(seen.outside(), seen.elements, seen.name));
     let wrong = list(&shares.collect::<Vec<_>>());
+    let wrong = match weighing.runs {
+        1 => wrong,
+        runs => format!("in {runs} failing runs together, {wrong}"),
+    };
     match &right[..] {
         [] => format!("{wrong} {verb} wrong; every output is affected"),
         right => {
