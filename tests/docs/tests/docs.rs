@@ -265,3 +265,57 @@ fn the_book_is_in_order_of_purpose() {
     ];
     assert_eq!(parts, wanted);
 }
+
+/// Words that a newcomer does not know, each with its heading of the glossary and the page that explains it.
+const TERMS: [(&str, &str, &str); 5] = [
+    ("balance threshold", "glossary.md#balance-threshold", "distwar.md"),
+    ("emulator", "glossary.md#emulator", "ptx.md"),
+    ("formulation", "glossary.md#formulation", "formulations.md"),
+    ("mutant", "glossary.md#mutant", "mutants.md"),
+    ("shadow", "glossary.md#shadow", "shadow.md"),
+];
+
+/// Where a page's first use of a term leads: `Some(None)` if it is no link. Headings and code do not count.
+fn first_use(text: &str, term: &str) -> Option<Option<String>> {
+    let (mut link, mut hidden) = (None, false);
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::CodeBlock(_) | Tag::Heading { .. }) => hidden = true,
+            Event::End(TagEnd::CodeBlock | TagEnd::Heading(_)) => hidden = false,
+            Event::Start(Tag::Link { dest_url, .. }) => link = Some(dest_url.to_string()),
+            Event::End(TagEnd::Link) => link = None,
+            Event::Text(words) if !hidden && words.to_lowercase().contains(term) => {
+                return Some(link);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[test]
+fn pages_that_are_looked_up_link_a_term_where_it_is_first_used() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    let parts = ["Reference", "Explanation"];
+    for (_, page) in listed().iter().filter(|(part, _)| parts.contains(&part.as_str())) {
+        let text = text(&root().join("docs/src").join(page));
+        for (term, heading, explained) in TERMS {
+            if page == explained || page == "glossary.md" {
+                continue;
+            }
+            let Some(link) = first_use(&text, term) else { continue };
+            seen += 1;
+            let leads = |link: &String| link == heading || link.starts_with(explained);
+            if !link.as_ref().is_some_and(leads) {
+                wrong.push(format!("{page}: '{term}' needs [{term}]({heading})"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(seen > 20, "only {seen} uses were found");
+    for (_, heading, _) in TERMS {
+        let anchor = heading.trim_start_matches("glossary.md#");
+        let glossary = read(&root().join("docs/src/glossary.md"));
+        assert!(links_and_anchors(&glossary).1.contains(anchor), "{heading}");
+    }
+}
