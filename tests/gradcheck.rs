@@ -305,7 +305,7 @@ fn what_cannot_be_followed_is_one_line_and_says_what_to_do() {
     );
     refused(&text.replace("ptx = \"copy.ptx\"\n", ""), &[], "name the kernels' PTX files");
     refused(text.split("[backward]").next().expect("a part"), &[], "there is no [backward]");
-    refused("ptx = 3", &[], "not understood");
+    refused("ptx = 3", &[], "ptx is 3: expected a text or a table, or a list of such");
 }
 
 /// A file with `x` of these numbers, as a program of a user's would write it.

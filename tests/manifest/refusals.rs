@@ -22,7 +22,7 @@ fn what_cannot_be_followed_is_refused_with_the_reason() {
     };
     let on_case = [case[0].as_str(), &case[1]];
     refused(&gsplat.replace("means2d\" }, {", "xys\" }, {"), &on_case, &["m.toml:9: ", "'xys'"]);
-    refused("kernel = 3", &on_case, &["m.toml:1: ", "not understood"]);
+    refused("kernel = 3", &on_case, &["m.toml:1: kernel is 3: expected a string"]);
     refused("\0", &on_case, &["m.toml:1: "]);
     let pair = fs::read_to_string(path("harness/examples/gradcheck/pair.toml")).expect("readable");
     refused(&pair, &on_case, &["is of 'splatcheck gradcheck'", "'kernel' and 'parameter'"]);

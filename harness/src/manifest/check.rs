@@ -312,7 +312,7 @@ impl Check<'_> {
         }
         let constants = match self.kind {
             KernelKind::Of(_) => None,
-            _ => file.constants.as_ref().map(|table| constants_of(self.text, table)).transpose()?,
+            _ => file.constants.as_ref().map(|_| constants_of(self.text)).transpose()?,
         };
         let mut terms = file.terms(constants.as_ref()).over(self.text, preset)?;
         terms.rules.tile_size = self.tile_size;

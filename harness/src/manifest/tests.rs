@@ -1,5 +1,6 @@
 mod runs;
 mod twice;
+mod types;
 
 use super::*;
 use proptest::prelude::*;
@@ -99,12 +100,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         ("block = [256]", "block = [1, 2, 3, 4]", "block is 4 numbers"),
         ("block = [256]", "block = [0.5]", "block is 0.5: expected a whole number"),
         ("\"tiles_x\"", "\"tiles\"", "line 5: grid is not known: 'tiles': there are W, H, N"),
-        (
-            "\"tiles_x\"",
-            "\"W +\"",
-            "line 5: the manifest is not understood (expected a number, a name",
-        ),
-        ("\"tiles_x\"", "true", "an expression as a text such as"),
+        ("\"tiles_x\"", "\"W +\"", "line 5: grid 1 is 'W +': expected a number, a name"),
         (
             "kernel = \"k\"",
             "kernel = \"k\"\nblok = 1",

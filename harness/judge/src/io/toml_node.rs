@@ -4,11 +4,12 @@
 //! Lines are counted only for a message.
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::error::{Problem, quoted};
 use super::notation::f32_from_bits;
-use crate::words;
+
+mod fault;
 
 /// How a number that TOML cannot say is written.
 pub const NUMBER_ADVICE: &str =
@@ -21,7 +22,7 @@ pub const MOST_TOML: usize = 1 << 20;
 /// Parses a document.
 pub fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
     check_size(text)?;
-    DeTable::parse(text).map_err(|error| at_fault("the TOML", text, &error))
+    DeTable::parse(text).map_err(|error| fault::problem("the TOML", text, &error))
 }
 
 /// Reads a file's tables; `what` names the file.
@@ -30,7 +31,7 @@ pub fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
 /// What TOML or the tables do not allow, with its line.
 pub fn read<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> Result<T, Problem> {
     check_size(text)?;
-    toml::from_str(text).map_err(|error| at_fault(what, text, &error))
+    toml::from_str(text).map_err(|error| fault::problem(what, text, &error))
 }
 
 fn check_size(text: &str) -> Result<(), Problem> {
@@ -41,14 +42,19 @@ fn check_size(text: &str) -> Result<(), Problem> {
     Err(Problem::new("the TOML's size", format!("{} bytes", text.len()), advice))
 }
 
-fn at_fault(what: &str, text: &str, error: &toml::de::Error) -> Problem {
-    let said: Vec<_> = error.message().lines().map(str::trim).collect();
-    let said = words::shown(&said.join("; "), 400);
-    let problem = Problem::new(what, format!("not understood ({said})"), "mend it there");
-    match error.span() {
-        Some(span) => problem.at_line(line_of(text, span.start)),
-        None => problem,
-    }
+/// Reads the value of one key of a file.
+///
+/// # Errors
+/// As [`read`]; a file without the key is refused as an empty table there would be.
+pub fn read_key<T: serde::de::DeserializeOwned>(key: &str, text: &str) -> Result<T, Problem> {
+    let mut document = parse(text)?;
+    let value = document.get_mut().remove(key).unwrap_or_else(empty);
+    let read = T::deserialize(ValueDeserializer::from(value));
+    read.map_err(|error| fault::problem(key, text, &error))
+}
+
+fn empty<'a>() -> Spanned<DeValue<'a>> {
+    Spanned::new(0..0, DeValue::Table(DeTable::new()))
 }
 
 /// Line, from 1, of a byte of the text.
@@ -120,20 +126,24 @@ fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
+/// A value as a message shows it.
+fn shown_value(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => quoted(text),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.to_string(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Datetime(date) => date.to_string(),
+        DeValue::Array(items) => format!("an array of {}", items.len()),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}
+
 impl<'a> Node<'a> {
     /// A problem with this value.
     pub fn problem(&self, advice: impl Into<String>) -> Problem {
-        let value = match self.value {
-            DeValue::String(text) => quoted(text),
-            DeValue::Integer(number) => number.to_string(),
-            DeValue::Float(number) => number.to_string(),
-            DeValue::Boolean(flag) => flag.to_string(),
-            DeValue::Datetime(date) => date.to_string(),
-            DeValue::Array(items) => format!("an array of {}", items.len()),
-            DeValue::Table(_) => "a table".to_owned(),
-        };
         let line = line_of(self.text, self.start);
-        Problem::new(self.path.as_str(), value, advice).at_line(line)
+        Problem::new(self.path.as_str(), shown_value(self.value), advice).at_line(line)
     }
 
     /// A problem found by other rules, at this value's line.

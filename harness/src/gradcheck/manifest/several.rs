@@ -21,7 +21,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Some<T> {
             type Value = Some<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("one, or a list of several")
+                f.write_str("a text or a table, or a list of such")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Some<T>, E> {

@@ -34,7 +34,7 @@ use splatcheck_judge::workload::BuiltIn;
 pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
     let file: File = toml_node::read("the preset", text)?;
     let constants = match file.stage.is_empty() {
-        true => file.constants.as_ref().map(|table| constants_of(text, table)).transpose()?,
+        true => file.constants.as_ref().map(|_| constants_of(text)).transpose()?,
         false => None,
     };
     let mut terms = file.terms(constants.as_ref()).over(text, Terms::default())?;

@@ -10,8 +10,8 @@ use crate::layout::written::{At, line};
 use crate::splat::files::convention_with;
 use crate::splat::files::overrides::STOP_RULES;
 use crate::splat::kernel_rules::KernelRules;
-use splatcheck_judge::io::Problem;
 use splatcheck_judge::io::error::quoted;
+use splatcheck_judge::io::{Problem, toml_node};
 use splatcheck_judge::workload::BuiltIn;
 
 /// What a kernel is judged as.
@@ -59,17 +59,9 @@ pub struct WrittenTerms<'w> {
     pub colors: Option<&'w Spanned<String>>,
 }
 
-/// The constants of a convention, as a table of a text has them.
-pub fn constants_of(
-    text: &str,
-    table: &Spanned<toml::Table>,
-) -> Result<Spanned<Constants>, Problem> {
-    let read = Constants::deserialize(table.get_ref().clone()).map_err(|error| {
-        let said = error.message().lines().map(str::trim).collect::<Vec<_>>().join("; ");
-        Problem::new("constants", format!("not understood ({said})"), "mend it there")
-            .at_line(line(text, table))
-    });
-    Ok(Spanned::new(table.span(), read?))
+/// The constants of a convention, as `[constants]` of a text has them.
+pub fn constants_of(text: &str) -> Result<Spanned<Constants>, Problem> {
+    toml_node::read_key("constants", text)
 }
 
 /// What a table of a text says is built into kernels of a workload.

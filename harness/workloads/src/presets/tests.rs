@@ -156,7 +156,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
             "[1, \"Q\", 2]",
             "line 7: raster.inputs 'means2d'.shape is not known: 'Q'",
         ),
-        ("[1, \"N\", 2]", "true", "the preset is not understood"),
+        ("[1, \"N\", 2]", "true", "line 7: raster.inputs 1.shape is true: expected a list"),
         (
             "\"conics\", \"opacities\"",
             "\"conics\", \"v_colors\"",
@@ -182,7 +182,11 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         ("{ name = \"v_colors\", layout = \"planar\" },", "", "raster.outputs is without v_colors"),
         (", \"v_opacities\"", "", "raster.outputs is without v_opacities"),
         ("\"v_opacities\"", "\"v_conics\"", "v_conics twice: an output holds each number once"),
-        ("[raster]", "[raster]\nby_camera = 1", "not understood (invalid type: integer `1`"),
+        (
+            "[raster]",
+            "[raster]\nby_camera = 1",
+            "line 6: raster.by_camera is 1: expected true or false",
+        ),
         (
             "[raster]",
             "parameters = [\"eps\"]\n[raster]",
