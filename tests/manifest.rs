@@ -1,5 +1,6 @@
 //! `splatcheck ptx --manifest`, as its users meet it: a kernel with another project's parameter list.
 
+mod accessors;
 pub(crate) mod logits;
 mod refusals;
 

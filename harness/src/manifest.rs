@@ -53,9 +53,12 @@
 //!   six;
 //! - `null = true`: a null pointer.
 //!
+//! `accessor = "warp"` (`"torch32"`, `"torch64"`, `"slang"`) beside one that is a pointer: it is in that framework's
+//! structure with sizes and strides, `shape` where these are not the array's own.
+//!
 //! What differs from gsplat, beside `tensor` or `fields`: `layout = "planar"` (`[3,N]`; for images
 //! also `"chw"`), `end = false` (`tile_offsets` without the end), `none = 0` (in `last_ids`, for -1),
-//! `units = "ndc"` (`v_means2d`), `off_diagonal = "half"` (`v_conics`).
+//! `units = "ndc"` (`v_means2d`, an output or of a projection onto the image an input), `off_diagonal = "half"` (`v_conics`).
 //!
 //! # Programs in WGSL
 //! [`Manifest::parse_wgsl`] takes `workgroups` and `overrides` in place of `block`, `grid` and

@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 59] = [
+const KERNELS: [Row; 63] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -86,6 +86,10 @@ const KERNELS: [Row; 59] = [
     ("index_add", "_half_broken", &["HALF", "BROKEN"], Headers),
     ("harmonics", "", &[], Headers),
     ("harmonics", "_broken", &["BROKEN"], Headers),
+    ("array_types", "", &[], Headers),
+    ("array_types", "_wide", &["WIDE"], Headers),
+    ("array_types", "_warp", &["WARP"], Headers),
+    ("array_types", "_slang", &["SLANG"], Headers),
     ("features", "", &[], Features),
 ];
 

@@ -1,5 +1,6 @@
 //! From what is written in a manifest to what it means: every key is checked where it stands.
 
+mod accessor;
 mod contents;
 mod halves;
 mod launch;
@@ -44,7 +45,9 @@ pub(super) fn manifest(
     let tile_size = tiles::tile_size(&file, text, kind)?;
     let given = Cell::default();
     let cameras = Cell::default();
-    let check = Check { text, language, kind, own, built_in, tile_size, cameras, given };
+    let all_cameras = file.cameras.is_some();
+    let check =
+        Check { text, language, kind, own, built_in, all_cameras, tile_size, cameras, given };
     let launches = check.launches(&mut file)?;
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
@@ -129,6 +132,8 @@ struct Check<'t> {
     /// What `[sizes]` names.
     own: Vec<String>,
     built_in: BuiltIn,
+    /// Whether all cameras are one launch.
+    all_cameras: bool,
     /// Width and height of a tile, pixels, of a rasterization.
     tile_size: Option<[u32; 2]>,
     /// Which cameras the expressions so far are for.

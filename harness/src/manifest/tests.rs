@@ -1,3 +1,4 @@
+mod accessors;
 mod runs;
 mod twice;
 mod types;

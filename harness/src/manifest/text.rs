@@ -97,6 +97,10 @@ pub(super) struct Parameter {
     pub(super) bits: Option<String>,
     pub(super) dtype: Option<String>,
     pub(super) depth: Option<u32>,
+    /// Whose structure with sizes and strides the pointer is in.
+    pub(super) accessor: Option<String>,
+    /// The sizes there, where they are others than those of the array.
+    pub(super) shape: Option<Vec<Expression>>,
     /// Of a structure's member: numbers of an array by value; without it the member is a pointer.
     pub(super) count: Option<usize>,
 }

@@ -66,7 +66,7 @@ impl Check<'_> {
         }
         found.extend(buffer.iter().map(|name| ("buffer", Argument::Named(name.clone()))));
         match found.len() {
-            1 => Ok(found.swap_remove(0).1),
+            1 => self.accessed(found.swap_remove(0).1, written, at),
             0 => Err(at.problem(
                 "empty",
                 "say what it is with one of tensor, fields, u8, u32, i32, u64, i64, f32, f64, struct, \
@@ -222,7 +222,9 @@ impl Check<'_> {
                 &count.to_string(),
                 format!("by value a structure holds an input, of up to {MOST_WORDS} numbers"),
             )),
-            (Argument::Struct(mut members), None) if member.structure.is_none() => {
+            (Argument::Struct(mut members), None)
+                if member.structure.is_none() && member.accessor.is_none() =>
+            {
                 Ok(members.swap_remove(0))
             }
             (Argument::Struct(_), None) if is_wgsl => {

@@ -2,6 +2,7 @@
 //! by plane, and what a project's numbers mean where they are not gsplat's.
 
 mod memory;
+mod sides;
 
 use std::borrow::Cow;
 
