@@ -223,6 +223,31 @@ fn a_projection_with_its_colours_is_judged_as_one_stage() {
     on("camera_preprocess", &turned, "colors").exits(1);
 }
 
+/// The gradients of means that its backward pass starts from, by normalized device coordinates: a kernel that takes
+/// them for pixels is found, and its reproducer knows the units.
+#[test]
+fn gradients_by_normalized_device_coordinates_are_an_input_of_a_projection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(kernel("camera_preprocess_backward.toml")).expect("readable");
+    let pixels = "{ tensor = \"v_means2d\" }";
+    let ndc = "{ tensor = \"v_means2d\", units = \"ndc\" }";
+    assert!(text.contains(pixels), "{text}");
+    let sides = format!("{{ i32 = \"W\" }}, {{ i32 = \"H\" }}, {ndc}");
+    let on = |program: &str, means: &str, more: &[&str]| {
+        fs::write(here.join("m.toml"), text.replace(pixels, means)).expect("written");
+        let cases = ["--generator", "typical", "--cases", "20", "--jobs", "2"];
+        judged(here, (program, "m.toml"), &[&cases[..], more].concat())
+    };
+    on("camera_preprocess_ndc", &sides, &[]).exits(0);
+    on("camera_preprocess_ndc", &sides, &["--fast-math"]).exits(0);
+    let said = on("camera_preprocess", ndc, &[]).exits(1);
+    let pixels =
+        "looks like: the gradients of the means, by normalized device coordinates, are taken";
+    assert!(said.out.contains(pixels), "{}", said.out);
+    say(here, &again(&said.out)).exits(1).prints("exactly the recorded failure");
+}
+
 /// Without radii nobody says what the kernel culled; without an array of the colours it takes direct ones.
 #[test]
 fn a_manifest_decides_what_is_compared_and_on_which_cases() {

@@ -4,7 +4,8 @@
 // are this project's own.
 //
 // BROKEN takes the view's direction to be from the origin, forward; backward it forgets what was clamped. LATE asks
-// whether a color is below 0 when it is clamped already; backward it leaves out the path through the direction of view.
+// whether a color is below 0 when it is clamped already; backward it leaves out the path through the direction of view. NDC is given the gradients of means by normalized
+// device coordinates.
 
 #include "camera.cuh"
 
@@ -107,6 +108,10 @@ __global__ void camera_preprocess_bwd(
     const float eps2d,
     const float w_eps,
     const float inverse_eps,
+#ifdef NDC
+    const int width,
+    const int height,
+#endif
     const float2* v_means2d,
     const float3* v_conics,
     const float* v_colors,
@@ -129,8 +134,16 @@ __global__ void camera_preprocess_bwd(
     if (project_one(g, camera, params, p) == 0) {
         return;
     }
+#ifdef NDC
+    const float2 v_mean2d = {
+        v_means2d[id].x / (0.5f * static_cast<float>(width)),
+        v_means2d[id].y / (0.5f * static_cast<float>(height))
+    };
+#else
+    const float2 v_mean2d = v_means2d[id];
+#endif
     const float v_row[6] = {
-        v_means2d[id].x, v_means2d[id].y, v_conics[id].x, v_conics[id].y, v_conics[id].z, 0.0f
+        v_mean2d.x, v_mean2d.y, v_conics[id].x, v_conics[id].y, v_conics[id].z, 0.0f
     };
     GaussianGradient one;
     CameraGradient v_camera;

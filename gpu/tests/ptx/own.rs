@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 63] = [
+const KERNELS: [Row; 64] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -68,6 +68,7 @@ const KERNELS: [Row; 63] = [
     ("camera_preprocess", "", &[], Headers),
     ("camera_preprocess", "_broken", &["BROKEN"], Headers),
     ("camera_preprocess", "_late", &["LATE"], Headers),
+    ("camera_preprocess", "_ndc", &["NDC"], Headers),
     ("ngp_grid", "", &[], Headers),
     ("ngp_grid", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "_half", &["HALF"], Headers),

@@ -192,7 +192,8 @@ impl Manifest {
                 Some(_) => Culling::Tiles,
             };
             let counted = (self.projection_roundings, culling);
-            let kernel = Kernel::of(self.kind, &tensors, Compensations::Always, counted);
+            let kernel = Kernel::of(self.kind, &tensors, Compensations::Always, counted)
+                .given(self.arrays().map(|(_, array)| array));
             return Ok(self.with_clamped(comparing::on_image(judged_on_foreign(ruled), kernel)));
         }
         let halves = self.halves();

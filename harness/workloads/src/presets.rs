@@ -105,14 +105,17 @@ impl Interface {
     /// See [`roundings_of_meaning`].
     #[must_use]
     pub fn roundings_of_units(&self) -> u8 {
-        let all = self.inputs.iter().chain(&self.outputs);
-        roundings_of_meaning(all.filter_map(|named| named.array.as_ref()))
+        roundings_of_meaning(self.arrays())
+    }
+
+    /// Its arrays.
+    fn arrays(&self) -> impl Iterator<Item = &Array> {
+        self.inputs.iter().chain(&self.outputs).filter_map(|one| one.array.as_ref())
     }
 
     /// The tensors of its arrays.
     fn tensors(&self) -> impl Iterator<Item = Tensor> {
-        let arrays = self.inputs.iter().chain(&self.outputs).filter_map(|one| one.array.as_ref());
-        arrays.flat_map(Array::tensors)
+        self.arrays().flat_map(Array::tensors)
     }
 
     /// The tensors of what it writes.

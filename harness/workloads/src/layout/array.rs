@@ -369,8 +369,9 @@ impl Array {
             (Tensor::VRenderAlphas, true) => folded(inputs).map(Cow::Owned),
             _ => words(tensor, meaning, inputs, symbols),
         };
-        if let ([Field::Whole(tensor)], Layout::Rows, false) =
-            (&self.fields[..], self.layout, self.meaning.half_off_diagonal)
+        let as_given = !self.meaning.half_off_diagonal && !self.meaning.ndc;
+        if let ([Field::Whole(tensor)], Layout::Rows, true) =
+            (&self.fields[..], self.layout, as_given)
         {
             return of(*tensor).map(Cow::into_owned);
         }
@@ -379,12 +380,18 @@ impl Array {
         let mut words = vec![0; self.words(symbols)];
         self.places(symbols, |field, from, to| {
             if let Some(source) = &sources[field] {
-                let word = source[from];
-                let conics = self.fields[field].tensor() == Some(Tensor::VProjectedConics);
-                // Half of a float is exact.
-                words[to] = match self.meaning.half_off_diagonal && conics && from % 3 == 1 {
-                    true => (0.5 * f32::from_bits(word)).to_bits(),
-                    false => word,
+                let value = f32::from_bits(source[from]);
+                words[to] = match self.fields[field].tensor() {
+                    // Half of a float is exact.
+                    Some(Tensor::VProjectedConics)
+                        if self.meaning.half_off_diagonal && from % 3 == 1 =>
+                    {
+                        (0.5 * value).to_bits()
+                    }
+                    Some(Tensor::VProjectedMeans2d) if self.meaning.ndc => {
+                        by_ndc(value, from % 2, [symbols.width, symbols.height]).to_bits()
+                    }
+                    _ => source[from],
                 };
             }
         });
@@ -411,8 +418,7 @@ impl Array {
         symbols: &Symbols,
         outputs: &mut [(&'static str, Vec<u32>)],
     ) {
-        #[expect(clippy::cast_precision_loss, reason = "an image's sides are far below 2^24")]
-        let half_sides = [symbols.width as f32 * 0.5, symbols.height as f32 * 0.5];
+        let half_sides = [symbols.width, symbols.height].map(half_side);
         let rows = self.rows_of_tensors().count(symbols).max(1);
         // Of each field its tensor, the output that it is of, where a row of it begins there, and its width.
         let target = |field: &Field| {
@@ -467,6 +473,17 @@ impl Array {
             };
         });
     }
+}
+
+/// Half a side of an image, exactly.
+#[expect(clippy::cast_precision_loss, reason = "an image's sides are far below 2^24")]
+fn half_side(side: usize) -> f32 {
+    side as f32 * 0.5
+}
+
+/// A gradient by pixels as one by normalized device coordinates, along an axis of an image of these sides.
+pub(crate) fn by_ndc(v: f32, axis: usize, size: [usize; 2]) -> f32 {
+    v * half_side(size[axis])
 }
 
 /// Puts a word into the output of a tensor's own name, where there is one.

@@ -84,7 +84,8 @@ pub fn beside(tensors: impl Iterator<Item = Tensor>, kind: KernelKind) -> Vec<Te
 pub fn roundings_of_meaning<'a>(arrays: impl Iterator<Item = &'a Array>) -> u8 {
     let (mut ndc, mut folded) = (false, false);
     for array in arrays {
-        ndc |= array.meaning.ndc;
+        // Of an input the bounds have it themselves.
+        ndc |= array.meaning.ndc && array.is_written();
         folded |= array.meaning.folded;
     }
     2 * u8::from(ndc) + u8::from(folded)

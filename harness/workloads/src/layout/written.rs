@@ -196,8 +196,8 @@ impl Written<'_> {
                 return Ok(());
             }
             if key == "units" && tensors.contains(&Tensor::VProjectedMeans2d) {
-                let advice = "v_means2d is an input here, and no bound holds the rounding of its product with \
-                              half a side: let a launch before the kernel make it, into a buffer";
+                let advice = "v_means2d is an input here, of a kernel that does not know the image: let a launch \
+                              before it make it, into a buffer";
                 return Err(at.key(key).problem("given", advice));
             }
             let advice = format!("it says something of {} alone", wanted[0].name());
@@ -205,7 +205,10 @@ impl Written<'_> {
         };
         of("end", self.end.is_some(), &[Tensor::TileOffsets])?;
         of("none", self.none.is_some(), &[Tensor::LastIds])?;
-        of("units", self.units.is_some(), &[Tensor::VMeans2d, Tensor::VMeans2dAbs])?;
+        // As an input of a kernel that knows the image too.
+        let units = [Tensor::VMeans2d, Tensor::VMeans2dAbs, Tensor::VProjectedMeans2d];
+        let known = if kind == KernelKind::ProjectOnImageBackward { 3 } else { 2 };
+        of("units", self.units.is_some(), &units[..known])?;
         let conics = [Tensor::VConics, Tensor::VProjectedConics];
         of("off_diagonal", self.off_diagonal.is_some(), &conics)?;
         of("background", self.background.is_some(), &[Tensor::VRenderAlphas])?;

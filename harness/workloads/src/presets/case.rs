@@ -35,7 +35,8 @@ impl OfPreset {
         let kind = KernelKind::from(level);
         let tensors: Vec<_> = interface.tensors().collect();
         let counted = (interface.extra_roundings, Culling::Pixels);
-        Some(Kernel::of(kind, &tensors, Compensations::Antialiased, counted))
+        let kernel = Kernel::of(kind, &tensors, Compensations::Antialiased, counted);
+        Some(kernel.given(interface.arrays()))
     }
 }
 

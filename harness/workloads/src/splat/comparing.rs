@@ -110,10 +110,10 @@ pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, Problem> {
             });
             let wrong = || Problem::new(&key, text, "expected roundings, a blank and the outputs");
             let (extra_roundings, names) = kernel.ok_or_else(wrong)?;
-            let (culling, colors, names) = on_image::noted_words(names);
+            let (culling, [colors, ndc], names) = on_image::noted_words(names);
             let mut returns = named(&key, &names)?;
             let compensations = Compensations::noted(&mut returns);
-            on_image(case, Kernel { extra_roundings, returns, compensations, culling, colors })
+            on_image(case, Kernel { extra_roundings, returns, compensations, culling, colors, ndc })
         }
     };
     let case = if notes.contains_key(&note(CLAMPED)) { with_clamped(case) } else { case };

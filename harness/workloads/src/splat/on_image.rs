@@ -13,7 +13,7 @@ use super::case::{Case, splat_case};
 use super::diagnosis::{of_project_backward_on_image, of_project_on_image};
 use super::expectation::{project_backward_on_image, project_on_image};
 use super::stage::{ImageStage, ProjectStage};
-use crate::layout::{KernelKind, Tensor};
+use crate::layout::{Array, KernelKind, Tensor};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Data, Stage, Tensors};
 use splatcheck_judge::diagnosis::Hypothesis;
@@ -36,12 +36,17 @@ pub struct Kernel {
     pub culling: Culling,
     /// Whether it has a part in the colours: it returns them, or is given their gradients.
     pub colors: bool,
+    /// Whether it is given the gradients of means by normalized device coordinates.
+    pub ndc: bool,
 }
 
 /// What a note says of a kernel that leaves out what no tile lists, among the names of its outputs.
 const BY_TILES: &str = "by-tiles";
 /// What it says of one that has a part in the colours.
 const WITH_COLORS: &str = "with-colors";
+
+/// What it says of one that is given gradients by normalized device coordinates.
+const BY_NDC: &str = "by-ndc";
 
 /// The output of the stage in whose place compensations are.
 const OPACITIES: &str = "opacities";
@@ -80,7 +85,14 @@ impl Kernel {
         };
         let of_colors = [Tensor::ProjectedColors, Tensor::Clamped, Tensor::VProjectedColors];
         let colors = tensors.iter().any(|tensor| of_colors.contains(tensor));
-        Self { extra_roundings, returns, compensations, culling, colors }
+        Self { extra_roundings, returns, compensations, culling, colors, ndc: false }
+    }
+
+    /// The one with these arrays' meaning.
+    #[must_use]
+    pub fn given<'a>(self, mut arrays: impl Iterator<Item = &'a Array>) -> Self {
+        let by_ndc = |array: &Array| array.meaning.ndc && array.holds(Tensor::VProjectedMeans2d);
+        Self { ndc: arrays.any(by_ndc), ..self }
     }
 
     /// It as a reproducer's note has it. A preset's is not noted: the preset itself is.
@@ -88,18 +100,19 @@ impl Kernel {
         let compensations = self.compensations.has_array().then_some(Tensor::Compensations.name());
         let by_tiles = (self.culling == Culling::Tiles).then_some(BY_TILES);
         let colors = self.colors.then_some(WITH_COLORS);
-        let words = [compensations, by_tiles, colors].into_iter().flatten();
+        let by_ndc = self.ndc.then_some(BY_NDC);
+        let words = [compensations, by_tiles, colors, by_ndc].into_iter().flatten();
         let names: Vec<_> = self.returns.iter().copied().chain(words).collect();
         format!("{} {}", self.extra_roundings.count(), names.join(","))
     }
 }
 
-/// What a note's names say of the culling and of colours, and the other names.
-pub(super) fn noted_words(names: &str) -> (Culling, bool, String) {
+/// What a note's names say of the culling, of colours and of units, and the other names.
+pub(super) fn noted_words(names: &str) -> (Culling, [bool; 2], String) {
     let has = |word: &str| names.split(',').any(|name| name == word);
     let culling = if has(BY_TILES) { Culling::Tiles } else { Culling::Pixels };
-    let others = names.split(',').filter(|name| ![BY_TILES, WITH_COLORS].contains(name));
-    (culling, has(WITH_COLORS), others.collect::<Vec<_>>().join(","))
+    let others = names.split(',').filter(|name| ![BY_TILES, WITH_COLORS, BY_NDC].contains(name));
+    (culling, [WITH_COLORS, BY_NDC].map(has), others.collect::<Vec<_>>().join(","))
 }
 
 impl Compensations {
@@ -161,7 +174,7 @@ fn job(case: &Case, backward: bool, kernel: Kernel) -> Result<Job, CaseError> {
     let case = Case { convention, ..case.clone() };
     let stage = ProjectStage::new(&case).map_err(|error| failed(&error))?;
     let counted = (kernel.extra_roundings, kernel.culling);
-    let image = ImageStage::new(&case, &stage, counted, kernel.colors);
+    let image = ImageStage::new(&case, &stage, counted, [kernel.colors, kernel.ndc]);
     let (inputs, lanes) = (&stage.inputs, stage.inputs.project.projections());
     let (of, inputs) = match backward {
         false => (PROJECT, inputs.project.tensors()),

@@ -105,6 +105,19 @@ fn outputs_come_back_in_pixels_and_with_all_of_the_off_diagonal() {
 }
 
 #[test]
+fn inputs_are_given_by_normalized_device_coordinates() {
+    let kind = KernelKind::ProjectOnImageBackward;
+    let symbols = Symbols { cameras: 1, ..symbols() };
+    let mut inputs = Tensors::new();
+    inputs.array("v_means2d", &[1, 2, 2], Data::F32(vec![0.5, 2.0, 3.5, 8.0])).expect("two rows");
+    let meaning = Meaning { ndc: true, ..Meaning::default() };
+    let fields = [Field::Whole(Tensor::VProjectedMeans2d)];
+    let array = Array { kind, meaning, ..array(&fields, Layout::Rows) };
+    let words = [1.0_f32, 2.0, 7.0, 8.0].map(f32::to_bits);
+    assert_eq!(array.pack(&inputs, &symbols), Ok(words.to_vec()), "by half a side, 2 and 1");
+}
+
+#[test]
 fn projections_lie_camera_by_camera_and_radii_say_what_is_visible() {
     let symbols = Symbols { cameras: 2, ..symbols() };
     let of =

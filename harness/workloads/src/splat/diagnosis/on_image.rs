@@ -97,6 +97,10 @@ pub(in crate::splat) fn of_project_on_image<'a>(
     all
 }
 
+/// The fault of a kernel that divides no gradient by half a side.
+const PIXELS: &str =
+    "the gradients of the means, by normalized device coordinates, are taken for those by pixels";
+
 /// What `project_backward` may get wrong.
 pub(in crate::splat) fn of_project_backward_on_image<'a>(
     stage: &'a ImageStage,
@@ -132,6 +136,9 @@ pub(in crate::splat) fn of_project_backward_on_image<'a>(
         })
         .as_fault(fault)
     }));
+    if stage.ndc {
+        all.push(Hypothesis::new(PIXELS, move || Some(predict(&stage.taken_for_pixels()))));
+    }
     if stage.convention.antialiased {
         all.extend(COMPENSATIONS.into_iter().map(|(words, factor)| {
             Hypothesis::new(words, move || {

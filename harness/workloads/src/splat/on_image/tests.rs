@@ -192,22 +192,25 @@ fn a_kernel_is_noted_with_its_compensations() {
     ] {
         let (extra_roundings, culling) = (ExtraRoundings::new(16).expect("few"), Culling::Pixels);
         let returns = vec!["visible", "radii"];
-        let kernel = Kernel { extra_roundings, returns, compensations, culling, colors: false };
+        let (colors, ndc) = (false, false);
+        let kernel = Kernel { extra_roundings, returns, compensations, culling, colors, ndc };
         let note = kernel.note();
         assert_eq!(note, expected, "{compensations:?}");
         let mut names: Vec<&'static str> = expected[3..].split(',').collect();
         assert_eq!(Compensations::noted(&mut names), compensations, "{note}");
         assert_eq!(names, kernel.returns, "{note}");
-        let by_tiles = Kernel { culling: Culling::Tiles, colors: true, ..kernel }.note();
+        let of_colors = Kernel { colors: true, ..kernel.clone() }.note();
+        let by_tiles = Kernel { culling: Culling::Tiles, colors: true, ndc: true, ..kernel }.note();
         let noted = |note: &str| noted_words(&note[3..]);
         assert_eq!(
             noted(&by_tiles),
-            (Culling::Tiles, true, expected[3..].to_owned()),
+            (Culling::Tiles, [true, true], expected[3..].to_owned()),
             "{by_tiles}"
         );
+        assert_eq!(noted(&of_colors).1, [true, false], "{of_colors}");
         assert_eq!(
             noted(expected),
-            (Culling::Pixels, false, expected[3..].to_owned()),
+            (Culling::Pixels, [false; 2], expected[3..].to_owned()),
             "as it was"
         );
     }

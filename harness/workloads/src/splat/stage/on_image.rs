@@ -12,6 +12,7 @@ use splatcheck_reference::splat::{
 };
 
 use super::project::ProjectStage;
+use crate::layout::array::by_ndc;
 use std::ops::Range;
 
 /// What goes into the stages.
@@ -32,6 +33,8 @@ pub(in crate::splat) struct ImageStage {
     pub gradients: Vec<SplatGradients<f32>>,
     /// Roundings of the kernel's intermediates beside the oracle's own.
     pub extra_roundings: ExtraRoundings,
+    /// Whether a kernel is given the gradients of means by normalized device coordinates.
+    pub ndc: bool,
 }
 
 /// A camera's projection in f32, as the backward pass is given it.
@@ -46,13 +49,13 @@ pub(in crate::splat) struct Forward {
 
 impl ImageStage {
     /// Takes a case's Gaussians and cameras, and of its stage the gradients. `has_colors`: whether the kernel has a
-    /// part in the colours.
+    /// part in the colours; `ndc`: [`Self::ndc`].
     #[must_use]
     pub(in crate::splat) fn new(
         case: &Case,
         stage: &ProjectStage,
         (extra_roundings, culling): (ExtraRoundings, Culling),
-        has_colors: bool,
+        [has_colors, ndc]: [bool; 2],
     ) -> Self {
         let scene = &case.scene;
         let n = scene.gaussians.len();
@@ -69,6 +72,7 @@ impl ImageStage {
             leaves_out: Some(culling),
             gradients: Vec::new(),
             extra_roundings,
+            ndc,
         };
         let of_camera = |(camera, forward): (usize, &Forward)| {
             let own = camera * n..(camera + 1) * n;
@@ -130,9 +134,37 @@ impl ImageStage {
     pub(in crate::splat) fn backward_bounds<M: Model>(&self) -> ProjectionGradientBounds {
         let mut gaussians = self.gaussians.map(Bounded::<M>::from_f32);
         gaussians.opacities.fill(Bounded::from_f32(1.0));
-        let gradients: Vec<_> =
-            self.gradients.iter().map(|camera| camera.map(Bounded::from_f32)).collect();
+        let given = |camera: &SplatGradients<f32>| {
+            let own = camera.map(Bounded::from_f32);
+            if !self.ndc {
+                return own;
+            }
+            let v_means2d = camera.v_means2d.iter().map(|v| self.from_ndc(*v)).collect();
+            SplatGradients { v_means2d, ..own }
+        };
+        let gradients: Vec<_> = self.gradients.iter().map(given).collect();
         bounds::project_backward(&gaussians, &self.lenses(), &gradients, &self.convention)
+    }
+
+    /// The gradient by pixels that a kernel makes of the rounded one by normalized device coordinates: by a quotient,
+    /// or by a product with a reciprocal, which rounds twice.
+    fn from_ndc<S: Scalar>(&self, v: [f32; 2]) -> [S; 2] {
+        let sides = self.size.map(|side| side as usize);
+        [0, 1].map(|axis| {
+            let half = S::from_f64(0.5 * f64::from(self.size[axis]));
+            S::from_f32(by_ndc(v[axis], axis, sides)) * (S::from_f64(1.0) / half)
+        })
+    }
+
+    /// The same of a kernel that takes the gradients of means for those by pixels.
+    #[must_use]
+    pub(in crate::splat) fn taken_for_pixels(&self) -> Self {
+        let mut other = Self { ndc: false, ..self.clone() };
+        let sides = self.size.map(|side| side as usize);
+        for v in other.gradients.iter_mut().flat_map(|camera| &mut camera.v_means2d) {
+            *v = [0, 1].map(|axis| by_ndc(v[axis], axis, sides));
+        }
+        other
     }
 
     fn border(&self) -> Option<Border> {
