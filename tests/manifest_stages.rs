@@ -248,6 +248,41 @@ fn gradients_by_normalized_device_coordinates_are_an_input_of_a_projection() {
     say(here, &again(&said.out)).exits(1).prints("exactly the recorded failure");
 }
 
+/// Harmonics in two arrays, as programs train them.
+#[test]
+fn harmonics_in_two_arrays_are_those_in_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = |name: &str| fs::read_to_string(kernel(name)).expect("readable");
+    let two = |text: &str| {
+        let read = "{ tensor = \"sh_dc\" }, { tensor = \"sh_rest\" }";
+        let role = "role = \"accumulate\" }";
+        let written = format!("{{ tensor = \"v_sh_dc\", {role}, {{ tensor = \"v_sh_rest\", {role}");
+        let own = text.replace("{ tensor = \"sh\" }", read);
+        assert_ne!(own, text, "it names them");
+        own.replace("{ tensor = \"v_sh\", role = \"accumulate\" }", &written)
+    };
+    let forward = two(&text("camera_preprocess.toml"));
+    let backward = two(&text("camera_preprocess_backward.toml"));
+    let on = |program: &str, manifest: &str| {
+        fs::write(here.join("m.toml"), manifest).expect("written");
+        let cases = ["--generator", "colors", "--cases", "20", "--jobs", "2"];
+        judged(here, (program, "m.toml"), &cases)
+    };
+    for (manifest, wrong) in [(&forward, " of colors "), (&backward, "  v_")] {
+        on("camera_preprocess_split", manifest).exits(0);
+        let said = on("camera_preprocess_split_broken", manifest).exits(1);
+        assert!(said.out.contains(wrong), "{}", said.out);
+        say(here, &again(&said.out)).exits(1).prints("exactly the recorded failure");
+    }
+    let part =
+        backward.replace("{ tensor = \"v_sh_rest\", role = \"accumulate\" }", "{ null = true }");
+    assert_ne!(part, backward, "one of both");
+    on("camera_preprocess_split", &part).exits(2).complains("v_sh_rest is held by no parameter");
+    let twice = backward.replace("{ tensor = \"v_sh_rest\"", "{ tensor = \"v_sh\"");
+    on("camera_preprocess_split", &twice).exits(2).complains("v_sh beside v_sh_dc");
+}
+
 /// Without radii nobody says what the kernel culled; without an array of the colours it takes direct ones.
 #[test]
 fn a_manifest_decides_what_is_compared_and_on_which_cases() {

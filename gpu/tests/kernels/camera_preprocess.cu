@@ -5,11 +5,28 @@
 //
 // BROKEN takes the view's direction to be from the origin, forward; backward it forgets what was clamped. LATE asks
 // whether a color is below 0 when it is clamped already; backward it leaves out the path through the direction of view. NDC is given the gradients of means by normalized
-// device coordinates.
+// device coordinates. SPLIT has the first harmonic and the others in two arrays; with BROKEN it swaps two of the others.
 
 #include "camera.cuh"
 
 namespace own {
+
+#ifdef SPLIT
+// The harmonics of a Gaussian from two arrays into one.
+__device__ inline void joined(const float* dc, const float* rest, int coefficients, int id, float* all) {
+    const int others = 3 * (coefficients - 1);
+    for (int i = 0; i < 3; i++) {
+        all[i] = dc[3 * id + i];
+    }
+    for (int i = 0; i < others; i++) {
+#ifdef BROKEN
+        all[3 + i] = rest[others * id + (i + 3) % others];
+#else
+        all[3 + i] = rest[others * id + i];
+#endif
+    }
+}
+#endif
 
 __device__ inline Params params_of(float eps2d, float near_plane, float far_plane) {
     Params params = {};
@@ -28,7 +45,12 @@ __global__ void camera_preprocess_fwd(
     const float* scales,
     const float* quats,
     const float* opacities,
+#ifdef SPLIT
+    const float* sh_dc,
+    const float* sh_rest,
+#else
     const float* sh,
+#endif
     bool* clamped,
     const float* viewmatrix,
     const float* projmatrix,
@@ -71,14 +93,20 @@ __global__ void camera_preprocess_fwd(
     conic_opacity[id] = {
         p.covariance.z / p.det, -p.covariance.y / p.det, p.covariance.x / p.det, opacities[id]
     };
-#ifdef BROKEN
+#if defined(BROKEN) && !defined(SPLIT)
     const Vec3 offset = g.mean;
 #else
     const Vec3 offset = {g.mean.x - campos[0], g.mean.y - campos[1], g.mean.z - campos[2]};
 #endif
     const Vec3 d = (1.0f / sqrtf(dot(offset, offset))) * offset;
     float color[3];
-    color_of(sh + 3 * coefficients * id, (degree + 1) * (degree + 1), d, color);
+#ifdef SPLIT
+    float harmonics[75];
+    joined(sh_dc, sh_rest, coefficients, id, harmonics);
+#else
+    const float* harmonics = sh + 3 * coefficients * id;
+#endif
+    color_of(harmonics, (degree + 1) * (degree + 1), d, color);
     for (unsigned i = 0; i < 3; i++) {
         colors[3 * id + i] = fmaxf(color[i], 0.0f);
 #ifdef LATE
@@ -95,7 +123,12 @@ __global__ void camera_preprocess_bwd(
     const int coefficients,
     const float* means,
     const int* radii,
+#ifdef SPLIT
+    const float* sh_dc,
+    const float* sh_rest,
+#else
     const float* sh,
+#endif
     const bool* clamped,
     const float* scales,
     const float* quats,
@@ -118,7 +151,12 @@ __global__ void camera_preprocess_bwd(
     float* v_means,
     float* v_scales,
     float* v_quats,
+#ifdef SPLIT
+    float* v_sh_dc,
+    float* v_sh_rest
+#else
     float* v_sh
+#endif
 ) {
     const int id = blockIdx.x * blockDim.x + threadIdx.x;
     if (id >= gaussians || radii[id] <= 0) {
@@ -153,14 +191,30 @@ __global__ void camera_preprocess_bwd(
     const Vec3 d = (1.0f / length) * offset;
     float v[3];
     for (unsigned i = 0; i < 3; i++) {
-#ifdef BROKEN
+#if defined(BROKEN) && !defined(SPLIT)
         v[i] = v_colors[3 * id + i];
 #else
         v[i] = clamped[3 * id + i] ? 0.0f : v_colors[3 * id + i];
 #endif
     }
-    const unsigned first = 3 * coefficients * id;
-    const Vec3 v_direction = color_vjp(sh + first, (degree + 1) * (degree + 1), d, v, v_sh + first);
+#ifdef SPLIT
+    float harmonics[75];
+    float v_harmonics[75] = {};
+    joined(sh_dc, sh_rest, coefficients, id, harmonics);
+#else
+    const float* harmonics = sh + 3 * coefficients * id;
+    float* v_harmonics = v_sh + 3 * coefficients * id;
+#endif
+    const Vec3 v_direction = color_vjp(harmonics, (degree + 1) * (degree + 1), d, v, v_harmonics);
+#ifdef SPLIT
+    const int others = 3 * (coefficients - 1);
+    for (int i = 0; i < 3; i++) {
+        v_sh_dc[3 * id + i] = v_harmonics[i];
+    }
+    for (int i = 0; i < others; i++) {
+        v_sh_rest[others * id + i] = v_harmonics[3 + i];
+    }
+#endif
 #ifndef LATE
     one.mean = one.mean + normalize_vjp(d, length, v_direction);
 #endif

@@ -27,7 +27,7 @@ enum Compiled {
 
 use Compiled::{Features, Headers, Lines, Plain};
 
-const KERNELS: [Row; 64] = [
+const KERNELS: [Row; 66] = [
     ("own_backward", "", &[], Plain),
     ("own_backward", "_broken", &["BROKEN"], Plain),
     ("own_backward", "_racy", &["RACY"], Plain),
@@ -69,6 +69,8 @@ const KERNELS: [Row; 64] = [
     ("camera_preprocess", "_broken", &["BROKEN"], Headers),
     ("camera_preprocess", "_late", &["LATE"], Headers),
     ("camera_preprocess", "_ndc", &["NDC"], Headers),
+    ("camera_preprocess", "_split", &["SPLIT"], Headers),
+    ("camera_preprocess", "_split_broken", &["SPLIT", "BROKEN"], Headers),
     ("ngp_grid", "", &[], Headers),
     ("ngp_grid", "_broken", &["BROKEN"], Headers),
     ("ngp_grid", "_half", &["HALF"], Headers),

@@ -115,6 +115,12 @@ impl Manifest {
             let value = format!("held by no parameter, none of {}", names.join(", "));
             return Some(Problem::new("an output", value, advice));
         }
+        // Of two arrays of an output both are.
+        let parts = [Tensor::VShDc, Tensor::VShRest];
+        let held = parts.map(|part| self.written().any(|tensor| tensor == part));
+        if held[0] != held[1] {
+            return Some(missing(parts[usize::from(held[0])]));
+        }
         // One radius says of a Gaussian whether it is there.
         let whole = self.written().filter(|tensor| *tensor != Tensor::Radii).collect::<Vec<_>>();
         let part = not_held(arrays(), &whole, self.channels)?;
@@ -263,10 +269,11 @@ impl Manifest {
         };
         let both = names(&[Tensor::ColorsOrSh]);
         let [direct, harmonics] =
-            [Tensor::Colors, Tensor::Sh].map(|tensor| both || names(&[tensor]));
+            [&[Tensor::Colors][..], &Tensor::HARMONICS].map(|form| both || names(form));
         // One that takes both and returns the gradients of one is judged on the cases that have it.
-        let returned = [Tensor::VColors, Tensor::VSh];
-        let returned = returned.map(|tensor| names(&[tensor, Tensor::VColorsOrSh]));
+        let either = names(&[Tensor::VColorsOrSh]);
+        let returned = [&[Tensor::VColors][..], &Tensor::HARMONIC_GRADIENTS];
+        let returned = returned.map(|form| either || names(form));
         let as_given = self.kind.returns_colors_as_given();
         let (direct, harmonics) = match (as_given, direct && harmonics, returned) {
             (true, true, [true, false]) => (true, false),

@@ -153,8 +153,8 @@ pub(super) fn outputs(
     let own = |tensor: &Tensor| vec![0; tensor.sides(symbols).iter().product()];
     numbers.extend(beside.iter().map(|tensor| (tensor.name(), own(tensor))));
     // Of an output in two forms a case has one: the array of the other says nothing.
-    let forms = [Tensor::VColors, Tensor::VSh].map(|form| tensors().any(|tensor| tensor == form));
-    let in_both = forms == [true; 2];
+    let has = |wanted: &[Tensor]| tensors().any(|tensor| wanted.contains(&tensor));
+    let in_both = has(&[Tensor::VColors]) && has(&Tensor::HARMONIC_GRADIENTS);
     let packed = rows.map(|packed| Symbols { packed, ..symbols.clone() });
     if let Some(listed) = &packed {
         for (_, visible) in numbers.iter_mut().filter(|(name, _)| *name == "visible") {

@@ -209,7 +209,7 @@ impl Array {
         self.kind.returns_colors_as_given()
             && self.tensors().all(|tensor| match tensor {
                 Tensor::VColors => !direct,
-                Tensor::VSh => direct,
+                Tensor::VSh | Tensor::VShDc | Tensor::VShRest => direct,
                 _ => false,
             })
     }

@@ -51,8 +51,9 @@ pub fn held_twice<'a, 'w>(
 fn are_one([a, b]: [Tensor; 2], kind: KernelKind, either: bool) -> bool {
     // The magnitudes are compared by themselves. Three arrays together say which rows there are.
     let of_its_own = |tensor: Tensor| tensor == Tensor::VMeans2dAbs || is_list(tensor);
-    let is_form = |tensor: Tensor| [Tensor::VColors, Tensor::VSh].contains(&tensor);
-    let forms = either && kind.returns_colors_as_given() && is_form(a) && is_form(b);
+    let forms =
+        |direct, other| direct == Tensor::VColors && Tensor::HARMONIC_GRADIENTS.contains(&other);
+    let forms = either && kind.returns_colors_as_given() && (forms(a, b) || forms(b, a));
     let apart = of_its_own(a) || of_its_own(b) || forms;
     let Some((mine, theirs)) = a.port(kind).zip(b.port(kind)) else { return false };
     if a == b || apart || mine.0 != theirs.0 {

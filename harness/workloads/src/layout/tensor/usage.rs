@@ -9,6 +9,12 @@ use crate::layout::kind::KernelKind;
 use crate::splat::formulated::stage_of;
 
 impl Tensor {
+    /// Harmonics, in one array or in two.
+    pub const HARMONICS: [Self; 3] = [Self::Sh, Self::ShDc, Self::ShRest];
+
+    /// Their gradients, likewise.
+    pub const HARMONIC_GRADIENTS: [Self; 3] = [Self::VSh, Self::VShDc, Self::VShRest];
+
     /// What a kernel of a kind does with it; `None` where such kernels have no such array.
     #[must_use]
     pub fn use_at(self, kind: KernelKind) -> Option<Use> {
@@ -48,6 +54,8 @@ impl Tensor {
             }
             Self::VLogits => among(Write, &[RasterizeBackward, Full]),
             Self::Sh
+            | Self::ShDc
+            | Self::ShRest
             | Self::Means
             | Self::Quats
             | Self::Scales
@@ -57,17 +65,17 @@ impl Tensor {
                 Read,
                 &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
             ),
-            Self::LogScales | Self::Logits | Self::ShDc | Self::ShRest => among(Read, &[Full]),
+            Self::LogScales | Self::Logits => among(Read, &[Full]),
             Self::Projmats => among(Read, &[Full, ProjectOnImage, ProjectOnImageBackward]),
             Self::Clamped => among(Write, &[Project, ProjectOnImage])
                 .or(among(Read, &[ProjectBackward, ProjectOnImageBackward])),
-            Self::VSh => among(Write, &[ProjectBackward, Full, ProjectOnImageBackward]),
+            Self::VSh | Self::VShDc | Self::VShRest => {
+                among(Write, &[ProjectBackward, Full, ProjectOnImageBackward])
+            }
             Self::VMeans | Self::VQuats | Self::VScales | Self::VViewmats => {
                 among(Write, &[ProjectBackward, Full, ProjectOnImageBackward])
             }
-            Self::VLogScales | Self::VShDc | Self::VShRest | Self::VBackgrounds => {
-                among(Write, &[Full])
-            }
+            Self::VLogScales | Self::VBackgrounds => among(Write, &[Full]),
             Self::ColorsOrSh => {
                 among(Read, &[Project, ProjectBackward, ProjectOnImage, ProjectOnImageBackward])
             }
@@ -128,15 +136,16 @@ impl Tensor {
             Self::VLogits => ("v_opacities", 0),
             Self::VMeans2dAbs => ("v_means2d", 0),
             Self::VLogScales => ("v_scales", 0),
-            Self::VShDc => ("v_sh", 0),
-            Self::VShRest => ("v_sh", 3),
             Self::NContrib => ("last_ids", 0),
             Self::Radii | Self::Radius => ("visible", 0),
             // What is listed is there.
             Self::Indptr | Self::CameraIds | Self::GaussianIds => ("visible", 0),
             Self::Compensations => ("opacities", 0),
             Self::VColorsOrSh => ("v_colors", 0),
-            Self::VSh if kind.returns_colors_as_given() => ("v_colors", 0),
+            Self::VSh | Self::VShDc if kind.returns_colors_as_given() => ("v_colors", 0),
+            Self::VShRest if kind.returns_colors_as_given() => ("v_colors", 3),
+            Self::VShDc => ("v_sh", 0),
+            Self::VShRest => ("v_sh", 3),
             _ => (self.name(), 0),
         })
     }
@@ -161,8 +170,10 @@ impl Tensor {
     /// Whether a projection has it for the colours, or for the opacities that are blended.
     #[must_use]
     pub fn is_of_blending(self) -> bool {
-        let of_colors = [Self::Colors, Self::Sh, Self::ColorsOrSh, Self::VColors, Self::VSh];
+        let of_colors = [Self::Colors, Self::ColorsOrSh, Self::VColors];
         of_colors.contains(&self)
+            || Self::HARMONICS.contains(&self)
+            || Self::HARMONIC_GRADIENTS.contains(&self)
             || [Self::ProjectedOpacities, Self::ProjectedColors, Self::Clamped].contains(&self)
             || [Self::VProjectedColors, Self::VColorsOrSh].contains(&self)
     }

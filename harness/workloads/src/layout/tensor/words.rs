@@ -51,6 +51,15 @@ pub(crate) fn words<'t>(
             Ok(Cow::Owned(Vec::new()))
         }
         Tensor::Sh if inputs.find("sh").is_none() => plain("colors"),
+        Tensor::ShDc | Tensor::ShRest if inputs.find(tensor.name()).is_none() => {
+            let all = words(Tensor::Sh, (end, none), inputs, symbols)?;
+            let rows = all.chunks((3 * symbols.coefficients).max(3));
+            let part = |row: &[u32]| match tensor {
+                Tensor::ShDc => row[..3].to_vec(),
+                _ => row[3..].to_vec(),
+            };
+            Ok(Cow::Owned(rows.flat_map(part).collect()))
+        }
         Tensor::ColorsOrSh => plain("colors"),
         Tensor::Radius if inputs.find("radii").is_some() => {
             Ok(Cow::Owned(inputs.get("radii")?.words().iter().step_by(2).copied().collect()))
