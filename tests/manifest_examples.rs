@@ -115,7 +115,11 @@ fn idle(manifest: &Manifest) -> String {
         let parameter = |(at, argument): (usize, &Argument)| {
             let [align, bytes] = match argument {
                 Argument::Struct(members) => structure(members),
-                _ => [8; 2],
+                Argument::Input(_)
+                | Argument::Output(..)
+                | Argument::Own(_)
+                | Argument::Named(_)
+                | Argument::Null => [8; 2],
             };
             format!(".param .align {align} .b8 p{at}[{bytes}]")
         };

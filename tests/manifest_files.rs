@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use splatcheck_judge::io::container;
-use splatcheck_tests::{reproducer, root, say};
+use splatcheck_tests::{path, reproducer, root, say};
 
 use crate::manifest::logits::{TO_LOGITS, by_logits};
 use crate::manifest::{case, kernel};

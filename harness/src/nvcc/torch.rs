@@ -25,9 +25,12 @@ pub(super) fn includes() -> Vec<OsString> {
 
 /// The header of them that a compiler did not find, whichever file includes it.
 pub(super) fn missing(said: &str) -> Option<&str> {
-    let missing = said.lines().filter(|line| line.contains("No such file"));
-    let mut words = missing.flat_map(|line| line.split([' ', ':', '\'', '"']));
-    words.find(|word| HEADERS.iter().any(|own| word.starts_with(own)))
+    let mut missing = said.lines().filter(|line| line.contains("No such file"));
+    // The header is named behind the file that includes it.
+    missing.find_map(|line| {
+        let mut words = line.rsplit([' ', ':', '\'', '"']);
+        words.find(|word| HEADERS.iter().any(|own| word.starts_with(own)))
+    })
 }
 
 #[cfg(test)]
@@ -47,6 +50,8 @@ mod tests {
         for other in ["my/torch/x.h", "glm/glm.hpp"] {
             assert_eq!(missing(&said(other)), None, "{other}");
         }
+        let python = "torch/extension.h:3:10: fatal error: Python.h: No such file or directory";
+        assert_eq!(missing(python), Some("Python.h"), "what it includes");
         assert_eq!(missing("torch/extension.h(7): error: x is undefined"), None, "it is there");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Digits that are shown at most: more tell nobody what the factor is.
-const MOST_DIGITS: usize = 4;
+const MOST_DIGITS: f64 = 4.0;
 
 /// A factor, as the elements give it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,13 +43,14 @@ impl Factor {
 /// With as many digits as are known, and none of the zeros behind them: 0.5, 1.649, 3.2e-9.
 impl fmt::Display for Factor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = (self.value.abs() / self.uncertainty).log10().floor();
+        // The unit of the last digit is no smaller than the uncertainty.
+        let known = self.value.abs().log10().floor() - self.uncertainty.log10().ceil() + 1.0;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "from 1 to MOST_DIGITS"
         )]
-        let digits = known.clamp(1.0, MOST_DIGITS as f64) as usize;
+        let digits = known.clamp(1.0, MOST_DIGITS) as usize;
         let short = format!("{:.*e}", digits - 1, self.value);
         let value: f64 = short.parse().unwrap_or(self.value);
         match value.abs() {
@@ -76,7 +77,7 @@ mod tests {
             (32.0, 1e-3, "32"),
             (255.0, 1e-3, "255"),
             (1.0 / 255.0, 1e-9, "0.003922"),
-            (3.21e-9, 1e-11, "3.2e-9"),
+            (3.21e-9, 2e-11, "3.2e-9"),
             (1e30, 1e20, "1e30"),
         ] {
             assert_eq!(Factor::new(value, uncertainty).to_string(), words);

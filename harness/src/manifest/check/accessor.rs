@@ -109,7 +109,7 @@ impl Check<'_> {
                 (sides, array.bytes_of_number())
             }
             Argument::Own(contents) => {
-                (Some(contents.shape.sides.clone()), contents.shape.bytes as usize)
+                (Some(contents.shape.sides.clone()), contents.shape.number.bytes() as usize)
             }
             Argument::Null if matches!(accessor, Accessor::Torch(_)) => (None, 1),
             Argument::Null => (Some(Vec::new()), 1),
