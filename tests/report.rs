@@ -129,6 +129,54 @@ fn the_lines_of_the_source_stand_beside_a_finding() {
     }
 }
 
+/// A kernel that is only watched has no engines and no numbers: what was seen stands there, with its lines of CUDA.
+#[test]
+fn misuse_that_was_only_watched_is_shown_with_its_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    for name in ["staging_overwritten.ptx", "staging_overwritten.cu", "staging_overwritten.toml"] {
+        fs::create_dir_all(here.join("a")).expect("made");
+        fs::copy(root().join("corpora/published").join(name), here.join("a").join(name))
+            .expect("copied");
+    }
+    let words = ["ptx", "a/staging_overwritten.ptx", "--manifest", "a/staging_overwritten.toml"];
+    let files = ["--json", "r.json", "--junit", "r.xml", "--sarif", "r.sarif"];
+    let files = [&files[..], &["--step-summary", "r.md", "--observe-only"]].concat();
+    let said = say(here, &[&words[..], &files].concat()).exits(1);
+    let name = "race at a/staging_overwritten.cu:20";
+    said.prints(&format!("FAILS: emulator: {name}\n"));
+    let html = page(here, &["r.json"]);
+    stands_alone(&html);
+    assert!(html.contains("<h1 class=\"disagree\">misuse seen, no values compared</h1>"), "{html}");
+    assert!(html.contains(">1 run, 1 kind of misuse<"), "{html}");
+    assert_eq!(html.matches("<section class=\"finding\">").count(), 1, "a block: {html}");
+    for none in ["<h2>Engines", "How near errors", "0 engines", "0 elements"] {
+        assert!(!html.contains(none), "there is no {none}: {html}");
+    }
+    let source = fs::read_to_string(here.join("a/staging_overwritten.cu")).expect("readable");
+    for (line, text) in [(18, None), (20, Some("<strong>")), (24, Some("<strong>"))] {
+        let words = source.lines().nth(line - 1).expect("a line");
+        let words = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let shown = format!("{}{line:5}  {words}\n", text.unwrap_or_default());
+        assert!(html.contains(&shown), "no line {line}: {html}");
+    }
+    for file in ["r.xml", "r.sarif", "r.md", "page.html"] {
+        let text = fs::read_to_string(here.join(file)).expect("written").replace("\\_", "_");
+        for fact in ["data race in shared memory at 0x400", "a/staging_overwritten.cu"] {
+            assert!(text.contains(fact), "{file} does not say '{fact}': {text}");
+        }
+    }
+    let xml = fs::read_to_string(here.join("r.xml")).expect("written");
+    assert!(xml.contains(&format!("<testcase name=\"{name}\"")), "a short name: {xml}");
+    let fixed = ["ptx", "a/fixed.ptx", "--manifest", "a/staging_overwritten.toml"];
+    let right = root().join("corpora/published/staging_overwritten_fixed.ptx");
+    fs::copy(right, here.join("a/fixed.ptx")).expect("copied");
+    say(here, &[&fixed[..], &["--json", "r.json", "--observe-only"]].concat()).exits(0);
+    let html = page(here, &["r.json"]);
+    let verdict = "<h1 class=\"not-judged\">no misuse seen, no values compared</h1>";
+    assert!(html.contains(verdict) && !html.contains("class=\"finding\""), "{html}");
+}
+
 #[test]
 fn two_kernels_of_one_build_are_kept_apart() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Each kind of page, by the command that makes it, with its exit code. Its last word is the page, or a run of which
 /// `report` makes it. `@NAME` is a file of this repository.
-const PAGES: [(&str, i32); 8] = [
+const PAGES: [(&str, i32); 9] = [
     // A fault with a wrong image, and one with wrong gradients.
     (
         "ptx @gsplat_rasterize_broken.ptx --manifest @gsplat_rasterize.toml --case @CASE --json run.json",
@@ -16,6 +16,11 @@ const PAGES: [(&str, i32); 8] = [
     ),
     (
         "ptx @gsplat_backward_broken.ptx --manifest @gsplat_backward.toml --case @CASE --json run.json",
+        1,
+    ),
+    // Only watched.
+    (
+        "ptx @staging_overwritten.ptx --manifest @staging_overwritten.toml --observe-only --json run.json",
         1,
     ),
     ("self-check --engine emulator --case @CASE --json run.json", 0),
@@ -35,6 +40,7 @@ fn made(here: &Path, command: &str, code: i32) -> String {
         Some(name) if name.starts_with("pair") => {
             path(&format!("harness/examples/gradcheck/{name}"))
         }
+        Some(name) if name.starts_with("staging") => path(&format!("corpora/published/{name}")),
         Some(name) => own_kernel(name),
     };
     let words: Vec<_> = command.split_whitespace().map(word).collect();

@@ -11,14 +11,16 @@
 mod conclusion;
 mod junit;
 pub mod known;
+mod observed;
 mod provenance;
 pub mod sarif;
 mod step_summary;
 mod summary;
 
-pub use conclusion::{Conclusion, Evidence, Inconclusive, MISUSE, NO_MISUSE, Outcome};
+pub use conclusion::{Conclusion, Evidence, Inconclusive, Outcome};
 pub use junit::{junit, xml};
 pub use known::{KnownFailure, KnownFailures, KnownFailuresError};
+pub use observed::{MISUSE, Misuse, NO_MISUSE, Observation};
 pub use provenance::{Provenance, Role, SourceFile};
 pub use step_summary::step_summary;
 pub use summary::{

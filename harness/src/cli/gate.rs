@@ -138,7 +138,7 @@ fn is_own_stream(path: &Path) -> bool {
 ///
 /// # Errors
 /// The file cannot be written.
-pub(super) fn write_sarif(
+fn write_sarif(
     path: Option<&Path>,
     findings: &[sarif::Finding],
     failures: &[String],

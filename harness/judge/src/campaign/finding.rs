@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use splatcheck_emulator::{BUDGET, TIME_LIMIT, mix, observer_of};
 use splatcheck_gpu::{EngineError, Setting, Stage};
 use std::fmt;
+use std::path::Path;
 
 /// What was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,6 +116,19 @@ pub struct Place {
     pub file: Option<String>,
     /// From 1.
     pub line: u32,
+}
+
+impl Place {
+    /// Its file and line: the program's file where it names none. A compiler may have named a file as it lay beside
+    /// the program, which is looked for there.
+    #[must_use]
+    pub fn in_program(&self, program: &str) -> (String, u32) {
+        let Some(file) = &self.file else { return (program.to_owned(), self.line) };
+        let beside = Path::new(program).with_file_name(file);
+        let is_beside = !Path::new(file).is_file() && beside.is_file();
+        let file = if is_beside { beside.display().to_string() } else { file.clone() };
+        (file, self.line)
+    }
 }
 
 impl Finding {

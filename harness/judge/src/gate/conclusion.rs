@@ -1,7 +1,7 @@
 //! What a command concludes from what it found: the one place where findings become a verdict, the
 //! reasons to fail and an exit code.
 
-use super::{FailOn, Gate, place, reduction_of};
+use super::{FailOn, Gate, MISUSE, Misuse, NO_MISUSE, Observation, place, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding};
 use crate::engines::Missing;
 use crate::interrupt;
@@ -28,8 +28,8 @@ pub struct Evidence<'a> {
     pub not_exercised: Vec<String>,
     /// Outputs that were read and not compared with anything, and why.
     pub not_compared: Vec<String>,
-    /// Whether runs were only watched: no value was compared.
-    pub observed: bool,
+    /// Runs that were only watched: no value was compared.
+    pub observed: Option<Observation>,
 }
 
 impl<'a> Evidence<'a> {
@@ -45,10 +45,12 @@ impl<'a> Evidence<'a> {
         Self { failures: Some(failures), ..Self::default() }
     }
 
-    /// Runs that were watched and not judged, with the misuse that was seen.
+    /// Runs that were watched and not judged.
     #[must_use]
-    pub fn of_observation(misuse: Vec<String>) -> Self {
-        Self { observed: true, ..Self::of_failures(misuse) }
+    pub fn of_observation(observation: Observation) -> Self {
+        let failure = |misuse: &Misuse| format!("{}: {}", misuse.engine, misuse.name());
+        let failures = observation.misuse.iter().map(failure).collect();
+        Self { observed: Some(observation), ..Self::of_failures(failures) }
     }
 
     /// The worst verdict of all that was judged.
@@ -150,11 +152,6 @@ impl Conclusion {
     }
 }
 
-/// The verdict on runs that were watched, where nothing was seen.
-pub const NO_MISUSE: &str = "no misuse seen, no values compared";
-/// The verdict on runs that were watched, where something was.
-pub const MISUSE: &str = "misuse seen, no values compared";
-
 impl Gate {
     /// Weighs what a command found.
     #[must_use]
@@ -166,7 +163,7 @@ impl Gate {
             faults: faults.clone(),
             excused: Vec::new(),
             gaps: gaps.iter().cloned().chain(EngineReport::gaps(reports)).collect(),
-            observed: evidence.observed,
+            observed: evidence.observed.is_some(),
             interrupted: interrupt::is_asked(),
         };
         for report in *reports {
@@ -298,7 +295,7 @@ mod tests {
         all.gaps.clear();
         assert_eq!(ends(&all), Ok(Outcome::Agree), "all is well");
         assert_eq!(ends(&Evidence::default()), Err(Inconclusive::Nothing), "no pass either");
-        let watched = Gate::default().conclude(&Evidence::of_observation(Vec::new()));
+        let watched = Gate::default().conclude(&Evidence::of_observation(Observation::default()));
         assert_eq!(watched.words(), NO_MISUSE, "nothing agrees with anything");
         let codes = [Outcome::Agree, Outcome::Disagree].map(Outcome::code);
         assert_eq!(codes, [0, 1], "exit codes");

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::NO_MISUSE;
 use super::summary::{EngineSummary, FindingSummary, LimitedSummary, RowSummary, Summary};
+use super::{Misuse, NO_MISUSE};
 use crate::verdict::Verdict;
 use crate::words::count;
 
@@ -20,6 +20,9 @@ pub fn junit(summary: &Summary) -> String {
     let summary = &summary.shown();
     let mut report = Report::new("splatcheck");
     report.add_test_suites(summary.engines.iter().map(|engine| engine_suite(summary, engine)));
+    if summary.misuse().next().is_some() {
+        report.add_test_suite(misuse_suite(summary));
+    }
     for asked in [true, false] {
         let suite = absent_suite(summary, asked);
         if !suite.test_cases.is_empty() {
@@ -182,6 +185,23 @@ fn absent_suite(summary: &Summary, asked: bool) -> TestSuite {
     let beside = summary.not_exercised.iter().chain(&summary.not_compared);
     for line in beside.chain(&summary.run.not_judged).filter(|_| asked) {
         add(line.trim_start_matches("NOT EXERCISED: "), line);
+    }
+    suite
+}
+
+/// A test case for each fault that was seen where runs were only watched.
+fn misuse_suite(summary: &Summary) -> TestSuite {
+    let mut suite = suite(summary, "misuse");
+    let case = |misuse: &Misuse| {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(misuse.what.as_str());
+        status.set_type(misuse.kind.as_str());
+        status.set_description(misuse.lines());
+        TestCase::new(misuse.name(), status)
+    };
+    for mut case in summary.misuse().map(case) {
+        case.set_classname(suite.name.clone());
+        suite.add_test_case(case);
     }
     suite
 }

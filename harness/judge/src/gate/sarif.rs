@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::summary::{EngineSummary, FindingSummary, Summary};
-use super::{Provenance, Role, SourceFile, place};
+use super::{Misuse, Provenance, Role, SourceFile, place};
 use crate::campaign::{EngineReport, Place};
 
 /// One thing that was wrong.
@@ -21,12 +21,14 @@ pub struct Finding {
     pub places: Vec<(String, u32)>,
 }
 
-/// The findings of a campaign, one for each fault; one that is known is none.
+/// The findings of a campaign, one for each fault, and the misuse that was seen where runs were only watched; one
+/// that is known is none.
 #[must_use]
 pub fn findings(summary: &Summary) -> Vec<Finding> {
     let new = |all: &Vec<(&EngineSummary, &FindingSummary)>| all[0].1.known.is_none();
     let summary = summary.shown();
-    summary.faults().into_iter().filter(new).map(|all| of_one(&all)).collect()
+    let judged = summary.faults().into_iter().filter(new).map(|all| of_one(&all));
+    judged.chain(summary.misuse().map(of_misuse)).collect()
 }
 
 /// The first finding of a fault, and how many others it has.
@@ -55,11 +57,10 @@ fn of_one(all: &[(&EngineSummary, &FindingSummary)]) -> Finding {
     Finding { rule, message, places }
 }
 
-/// Places with the program's file where they name none.
-#[must_use]
-pub fn in_program(places: &[Place], program: &str) -> Vec<(String, u32)> {
-    let file = |place: &Place| place.file.clone().unwrap_or_else(|| program.to_owned());
-    places.iter().map(|place| (file(place), place.line)).collect()
+fn of_misuse(misuse: &Misuse) -> Finding {
+    let Misuse { engine, case, kind, what, places, .. } = misuse;
+    let message = format!("{engine}, {case}: {what}");
+    Finding { rule: kind.clone(), message, places: places.clone() }
 }
 
 /// Gives every finding a place: the program's file where it names none, its first line where a finding
@@ -70,7 +71,7 @@ pub fn name_program(reports: &mut [EngineReport], program: &str) {
             finding.places.push(Place { file: None, line: 1 });
         }
         for place in &mut finding.places {
-            place.file.get_or_insert_with(|| program.to_owned());
+            place.file = Some(place.in_program(program).0);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::place;
 use super::summary::{EngineSummary, FindingSummary, Summary};
+use super::{Misuse, place};
 use crate::words::count;
 
 /// The Markdown text: the result and what it is of, the findings, then a table of everything that ran.
@@ -64,8 +64,23 @@ pub fn step_summary(summary: &Summary) -> String {
     for all in summary.faults() {
         text += &finding_text(&all);
     }
-    text += &table(summary);
+    for misuse in summary.misuse() {
+        text += &misuse_text(misuse);
+    }
+    if !summary.engines.is_empty() {
+        text += &table(summary);
+    }
     text
+}
+
+/// What was seen where runs were only watched.
+fn misuse_text(misuse: &Misuse) -> String {
+    let (name, runs) = (plain(&misuse.name()), count(misuse.runs, "run"));
+    let lines = misuse.lines().replace("```", "'''");
+    format!(
+        "<details open><summary>{}: {name} ({runs})</summary>\n\n```text\n{lines}\n```\n\n</details>\n\n",
+        plain(&misuse.engine)
+    )
 }
 
 /// Findings that a list names.

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::{Conclusion, Evidence, Gate, Outcome, Provenance, reduction_of};
+use super::{Conclusion, Evidence, Gate, Misuse, Observation, Outcome, Provenance, reduction_of};
 use crate::campaign::{
     EngineReport, Fault, Finding, FindingPlace, Place, Row, Unsupported, by_fault,
 };
@@ -42,6 +42,9 @@ pub struct Summary {
     /// What was asked for beside engines and stages and did not run, and outputs that are not judged.
     #[serde(default)]
     pub not_exercised: Vec<String>,
+    /// Runs that were only watched, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Observation>,
 }
 
 /// One engine's part.
@@ -146,9 +149,6 @@ pub struct UnsupportedSummary {
     pub reason: String,
 }
 
-/// Most places whose source is shown.
-const SOURCES: usize = 3;
-
 /// One thing that was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingSummary {
@@ -232,7 +232,7 @@ impl Summary {
         evidence: &Evidence<'_>,
         files: &[Vec<String>],
     ) -> Self {
-        let Evidence { reports, missing, not_compared, not_exercised, .. } = evidence;
+        let Evidence { reports, missing, not_compared, not_exercised, observed, .. } = evidence;
         let outcome = conclusion.outcome();
         let error = match &outcome {
             Ok(Outcome::Agree | Outcome::Disagree) => None,
@@ -258,6 +258,7 @@ impl Summary {
                 .map(|(report, files)| EngineSummary::new(gate, report, files))
                 .collect(),
             missing: missing.iter().map(MissingSummary::new).collect(),
+            observed: observed.clone(),
         }
     }
 
@@ -291,6 +292,11 @@ impl Summary {
         };
         let groups = by_fault(self.engines.iter().enumerate().flat_map(of));
         groups.into_iter().map(|places| places.into_iter().map(finding).collect()).collect()
+    }
+
+    /// What was seen where runs were only watched.
+    pub fn misuse(&self) -> impl Iterator<Item = &Misuse> {
+        self.observed.iter().flat_map(|observation| &observation.misuse)
     }
 
     /// The JSON text, ended by a newline.
@@ -407,7 +413,7 @@ impl FindingSummary {
             runs: finding.runs,
             reproducer: file.to_owned(),
             known,
-            source: finding.places.iter().filter_map(excerpt_at).take(SOURCES).collect(),
+            source: finding.places.iter().filter_map(excerpt_at).take(Excerpt::PLACES).collect(),
             places: finding.places.clone(),
         }
     }

@@ -24,6 +24,9 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
+    /// Most places of a finding whose source is shown.
+    pub const PLACES: usize = 3;
+
     /// `None` where the file is not to be had, or has no such line.
     #[must_use]
     pub fn of(file: &Path, line: usize) -> Option<Self> {

@@ -6,7 +6,9 @@ mod maps;
 pub mod pictures;
 
 use crate::coverage::Coverage;
-use crate::gate::{EngineSummary, FindingSummary, MissingSummary, Summary, place};
+use crate::gate::{
+    EngineSummary, FindingSummary, MISUSE, MissingSummary, Misuse, NO_MISUSE, Summary, place,
+};
 use crate::io::Excerpt;
 use crate::report::{compared, rows};
 use crate::words::{count, shell_word};
@@ -60,12 +62,16 @@ impl Page {
             (verdict(summary))
             @if !summary.faults().is_empty() { h2 { "What is wrong" } }
             @for all in summary.faults() { (self.fault(&all)) }
-            h2 { "Engines" }
-            (engines(summary))
-            h2 { "How near errors come to their bounds" }
-            p { "The largest error / bound of each setting: at most 1 agrees. Columns are balance thresholds." }
-            (maps::worst(summary))
-            div.charts { @for svg in &histograms { (PreEscaped(svg)) } }
+            @if summary.misuse().next().is_some() { h2 { "What was seen" } }
+            @for one in summary.misuse() { (misuse(one)) }
+            @if !summary.engines.is_empty() {
+                h2 { "Engines" }
+                (engines(summary))
+                h2 { "How near errors come to their bounds" }
+                p { "The largest error / bound of each setting: at most 1 agrees. Columns are balance thresholds." }
+                (maps::worst(summary))
+                div.charts { @for svg in &histograms { (PreEscaped(svg)) } }
+            }
             @if !self.coverage.is_empty() {
                 h2 { "Which warps the cases had" }
                 p { "For each reduction and threshold (rows) and each number of contributing lanes (columns): \
@@ -132,13 +138,18 @@ fn verdict(summary: &Summary) -> Markup {
         (elements + row.elements, zeros + row.zeros)
     });
     let engines = summary.engines.len();
+    let counted = match &summary.observed {
+        Some(observation) => observation.counted(),
+        None => {
+            let engines = format!("{}, {}", count(engines, "engine"), count(runs, "run"));
+            format!("{engines}, {}", compared(elements, zeros))
+        }
+    };
     html! {
         header {
-            h1 class=(summary.verdict.replace(' ', "-")) { (summary.verdict) }
+            h1 class=(class_of(&summary.verdict)) { (summary.verdict) }
             @if !summary.run.subject.is_empty() { p { strong { (summary.run.subject) } } }
-            p.soft {
-                (count(engines, "engine")) ", " (count(runs, "run")) ", " (compared(elements, zeros))
-            }
+            p.soft { (counted) }
             @for line in &summary.run.about { p.soft { (line) } }
             @for what in &summary.not_compared { p { "not compared: " (what) } }
             @if !summary.reasons.is_empty() {
@@ -147,6 +158,33 @@ fn verdict(summary: &Summary) -> Markup {
             @if !summary.excused.is_empty() {
                 ul { @for excused in &summary.excused { li { "known failure: " (excused) } } }
             }
+        }
+    }
+}
+
+/// How a verdict looks: nothing is green but what agrees.
+fn class_of(verdict: &str) -> &'static str {
+    match verdict {
+        "agree" => "agree",
+        other if other.contains("disagree") => "disagree",
+        other if other.contains(MISUSE) && !other.contains(NO_MISUSE) => "disagree",
+        "inconclusive" => "inconclusive",
+        "not exercised" => "not-exercised",
+        _ => "not-judged",
+    }
+}
+
+/// What was seen where runs were only watched, where, and how to see it again.
+fn misuse(misuse: &Misuse) -> Markup {
+    html! {
+        section.finding {
+            h3 { (misuse.engine) ": " (misuse.name()) }
+            p { (misuse.what) }
+            @for note in &misuse.notes { p { (note) } }
+            p.soft { (count(misuse.runs, "run")) " failed in this way (the first: " (misuse.case) ")" }
+            @for excerpt in &misuse.source { (source(excerpt)) }
+            p { "run it again with:" }
+            pre tabindex="0" { code { (misuse.again) } }
         }
     }
 }

@@ -11,13 +11,12 @@ use splatcheck_reference::splat::Formulation;
 use super::options::PtxPlan;
 use super::save;
 use crate::cli::exit::{CliError, Outcome};
-use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};
 use crate::manifest::Manifest;
 use crate::user_kernel::{self, Observe, UserProgram};
-use splatcheck_judge::campaign::Place;
 use splatcheck_judge::engines::Emulation;
-use splatcheck_judge::gate::{Evidence, MISUSE, NO_MISUSE, sarif};
+use splatcheck_judge::gate::{Evidence, MISUSE, Misuse, NO_MISUSE, Observation};
+use splatcheck_judge::interrupt;
 use splatcheck_judge::io::OF_CORPUS;
 use splatcheck_judge::threads::Pool;
 use splatcheck_judge::words::{count, count_of, shown_path};
@@ -31,14 +30,9 @@ struct Given {
 
 /// One thing that was seen, as often as it was.
 struct Seen {
-    what: String,
-    kind: &'static str,
-    places: Vec<Place>,
-    notes: Vec<String>,
+    /// What is the same for all runs that fail in this way.
     key: String,
-    case: String,
-    emulation: Emulation,
-    runs: u64,
+    misuse: Misuse,
 }
 
 /// What came of a run.
@@ -75,7 +69,7 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
             .collect();
         let one = |&(emulation, given): &(Emulation, &Given)| {
             // Every other run may take all of its time as well.
-            if noted.did_not_end() {
+            if noted.did_not_end() || interrupt::is_asked() {
                 return Ok(Ran::LeftOut);
             }
             one(plan, (stage, &noted), emulation, given)
@@ -88,7 +82,8 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
     }
     let Observed { made, left_out, seen, not_launched } = Observed::of(runs);
     let not_exercised: Vec<_> = not_launched.iter().map(not_launched_in_words).collect();
-    if made == 0 {
+    let interrupted = interrupt::is_asked();
+    if made == 0 && !interrupted {
         return Err(CliError::new(match not_exercised.is_empty() {
             true => format!(
                 "NOT EXERCISED: no case has arrays for {}, so nothing ran: give others with --case, --corpus or \
@@ -98,11 +93,15 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
             false => format!("nothing ran: {}", not_exercised.join("; ")),
         }));
     }
-    let verdict = if seen.is_empty() { NO_MISUSE } else { MISUSE };
-    writeln!(out, "{verdict}: {}, {} of misuse", count(made, "run"), count(seen.len(), "kind"))?;
+    let misuse: Vec<_> = seen.into_iter().map(|one| one.misuse).collect();
+    let observation = Observation { runs: made as u64, misuse };
+    let verdict = if observation.misuse.is_empty() { NO_MISUSE } else { MISUSE };
+    let verdict = if interrupted { interrupt::until_then(verdict) } else { verdict.to_owned() };
+    writeln!(out, "{verdict}: {}", observation.counted())?;
     if left_out > 0 {
         let more = count_of(left_out, "more run", "more runs");
-        writeln!(out, "NOT EXERCISED: {more}, since the kernel did not end in one")?;
+        let why = if interrupted { "Ctrl-C came" } else { "the kernel did not end in one" };
+        writeln!(out, "NOT EXERCISED: {more}, since {why}")?;
     }
     not_exercised.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let Observe { races, inputs, bounds } = plan.kernel.observe;
@@ -115,24 +114,14 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
         shown_path(&plan.file)
     );
     writeln!(out, "{about}")?;
-    for one in &seen {
-        told(one, made, out)?;
+    for one in &observation.misuse {
+        told(one, observation.runs, out)?;
     }
     let notes = plan.subject.unread().lines();
     notes.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    let mut gate = plan.gate.told(&[about], &notes);
-    let program = plan.file.display().to_string();
-    let results = seen.iter().map(|one| sarif::Finding {
-        rule: one.kind.to_owned(),
-        message: format!("{}, {}: {}", one.emulation, one.case, one.what),
-        places: sarif::in_program(&one.places, &program),
-    });
-    let results: Vec<_> = results.collect();
-    let gaps: Vec<_> = plan.subject.unread().gap(OF_CORPUS).into_iter().collect();
-    write_sarif(gate.sarif.take().as_deref(), &results, &gaps, &gate.run)?;
-    let failures = seen.into_iter().map(|one| one.what).collect();
-    let evidence = Evidence { gaps, not_exercised, ..Evidence::of_observation(failures) };
-    gate.conclude(&evidence, &[], out)
+    let gaps = plan.subject.unread().gap(OF_CORPUS).into_iter().collect();
+    let evidence = Evidence { gaps, not_exercised, ..Evidence::of_observation(observation) };
+    plan.gate.told(&[about], &notes).conclude(&evidence, &[], out)
 }
 
 /// The runs by what came of them.
@@ -155,7 +144,7 @@ impl Observed {
                 Ran::Seen(one) => {
                     all.made += 1;
                     match all.seen.iter_mut().find(|known| known.key == one.key) {
-                        Some(known) => known.runs += 1,
+                        Some(known) => known.misuse.runs += 1,
                         None => all.seen.push(*one),
                     }
                 }
@@ -258,9 +247,19 @@ fn one(
         }
         None => (0, Vec::new(), Vec::new()),
     };
-    let (case, key) = (given.name.clone(), format!("{kind} {line}"));
-    let seen = Seen { what: error, kind, places, notes, key, case, emulation, runs: 1 };
-    Ok(Ran::Seen(Box::new(seen)))
+    let misuse = Misuse {
+        engine: emulation.to_string(),
+        case: given.name.clone(),
+        kind: kind.to_owned(),
+        what: error,
+        notes,
+        again: format!("--schedule {}", emulation.order),
+        runs: 1,
+        places: Vec::new(),
+        source: Vec::new(),
+    };
+    let misuse = misuse.at(&places, &plan.file.display().to_string());
+    Ok(Ran::Seen(Box::new(Seen { key: format!("{kind} {line}"), misuse })))
 }
 
 /// Warp instructions of a launch: as for a judged run, by the largest size that there is.
@@ -269,17 +268,14 @@ fn budget(inputs: &Tensors, manifest: &Manifest) -> Result<u64, EngineError> {
     Ok(user_kernel::budget(u64::try_from(symbols.largest()).unwrap_or(0)))
 }
 
-fn told(seen: &Seen, of: usize, out: &mut dyn Write) -> Result<(), CliError> {
-    let Seen { what, notes, case, emulation, runs, .. } = seen;
-    writeln!(
-        out,
-        "\nDISAGREE {emulation}, {case} ({runs} of {} failed in this way)",
-        count(of, "run")
-    )?;
+fn told(misuse: &Misuse, of: u64, out: &mut dyn Write) -> Result<(), CliError> {
+    let Misuse { engine, case, what, notes, again, runs, .. } = misuse;
+    let of = count(of, "run");
+    writeln!(out, "\nDISAGREE {engine}, {case} ({runs} of {of} failed in this way)")?;
     writeln!(out, "  {what}")?;
     for note in notes {
         writeln!(out, "  {note}")?;
     }
-    writeln!(out, "  run it again with --schedule {}", emulation.order)?;
+    writeln!(out, "  run it again with {again}")?;
     Ok(())
 }

@@ -40,6 +40,9 @@ impl Summary {
         if agrees && findings().any(|finding| finding.known.is_none()) {
             return denied("beside findings");
         }
+        if agrees && self.misuse().next().is_some() {
+            return denied("beside misuse");
+        }
         if self.pass && !self.reasons.is_empty() {
             return denied("beside reasons to fail");
         }
