@@ -129,6 +129,40 @@ fn the_lines_of_the_source_stand_beside_a_finding() {
     }
 }
 
+/// The emulator names the user's file, as it was named to it, and the page shows the line.
+#[test]
+fn a_finding_in_wgsl_names_the_users_file_and_shows_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    fs::create_dir(here.join("my shaders")).expect("made");
+    let text = fs::read_to_string(own_kernel("packed_backward.wgsl")).expect("readable");
+    let old = "            let sum = subgroupAdd(values[k]);";
+    let text = text.replacen(old, &format!("            _ = values[k + 1u];\n{old}"), 1);
+    fs::write(here.join("my shaders/oob.wgsl"), &text).expect("written");
+    let manifest = own_kernel("packed_backward.toml");
+    let case = root().join("corpora/splat/two-cameras.toml").display().to_string();
+    let words = ["wgsl", "my shaders/oob.wgsl", "--manifest", &manifest, "--case", &case];
+    let engine = ["--engine", "wgsl-emulator-8", "--json", "r.json", "--sarif", "r.sarif"];
+    let said = say(here, &[&words[..], &engine].concat()).exits(1);
+    let line =
+        text.lines().position(|line| line.contains("_ = values[k + 1u]")).expect("there") + 1;
+    said.prints(&format!("' at oob.wgsl:{line}:"));
+    assert!(!said.out.contains("kernel.wgsl"), "{said:?}");
+    let html = page(here, &["r.json"]);
+    assert!(html.contains(&format!("<p class=\"soft\">my shaders/oob.wgsl:{line}</p>")), "{html}");
+    for (at, own) in text.lines().enumerate().skip(line - 3).take(5) {
+        let own = own.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let shown = format!("{:5}  {own}\n", at + 1);
+        let shown = if at + 1 == line { format!("<strong>{shown}</strong>") } else { shown };
+        assert!(html.contains(&shown), "no line {}: {html}", at + 1);
+    }
+    let sarif = fs::read_to_string(here.join("r.sarif")).expect("written");
+    let place = format!("\"startLine\": {line}");
+    assert!(sarif.contains("my%20shaders/oob.wgsl") && sarif.contains(&place), "{sarif}");
+    let again = say(here, &splatcheck_tests::again(&said.out)).exits(1);
+    again.prints(&format!("' at oob.wgsl:{line}:"));
+}
+
 /// A kernel that is only watched has no engines and no numbers: what was seen stands there, with its lines of CUDA.
 #[test]
 fn misuse_that_was_only_watched_is_shown_with_its_lines() {

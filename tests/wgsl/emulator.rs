@@ -30,7 +30,7 @@ fn the_emulator_agrees_at_every_width_and_sees_what_drivers_hide() {
     ] {
         let said = Kernel::packed().program(old, &new).on("two-cameras", &on_emulator);
         assert_eq!(said.code, Some(1), "{new}: {}\n{}", said.out, said.err);
-        assert!(said.out.contains(words) && said.out.contains("' at kernel.wgsl:"), "{}", said.out);
+        assert!(said.out.contains(words) && said.out.contains("' at k.wgsl:"), "{}", said.out);
     }
 }
 

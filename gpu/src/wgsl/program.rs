@@ -114,6 +114,8 @@ impl Override {
 /// A checked program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
+    /// The name of its file in findings.
+    file: String,
     source: String,
     /// Its compute entry points that can run.
     pub entries: Vec<Entry>,
@@ -124,19 +126,19 @@ pub struct Program {
 }
 
 impl Program {
-    /// Parses and validates a program. An entry point that needs what no buffer holds refuses no other
+    /// Parses and validates a program, which findings name by its file. An entry point that needs what no buffer holds refuses no other
     /// ([`Self::refusal`]).
     ///
     /// # Errors
     /// [`ProgramError::Text`], with the line.
-    pub fn parse(source: &str) -> Result<Self, ProgramError> {
+    pub fn parse(file: &str, source: &str) -> Result<Self, ProgramError> {
         // A text that the compiler does not survive is none that it takes.
-        no_panic("the WGSL compiler", || Ok(Self::parsed(source))).unwrap_or_else(|error| {
+        no_panic("the WGSL compiler", || Ok(Self::parsed(file, source))).unwrap_or_else(|error| {
             Err(ProgramError::Text { line: None, message: error.to_string() })
         })
     }
 
-    fn parsed(source: &str) -> Result<Self, ProgramError> {
+    fn parsed(file: &str, source: &str) -> Result<Self, ProgramError> {
         let (module, info) = validated(source)?;
         let (mut entries, mut refused) = (Vec::new(), Vec::new());
         for (number, one) in module.entry_points.iter().enumerate() {
@@ -153,7 +155,15 @@ impl Program {
             Override { key, name, has_default: constant.init.is_some() }
         });
         let (source, overrides) = (without_subgroups(source).into_owned(), overrides.collect());
-        Ok(Self { source, entries, refused, overrides })
+        // A finding says it in a line, between quotation marks.
+        let file = file.replace(['"', '\n'], "_");
+        Ok(Self { file, source, entries, refused, overrides })
+    }
+
+    /// The name of its file in findings.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
     }
 
     /// The text as Naga takes it.

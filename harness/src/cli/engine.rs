@@ -22,6 +22,9 @@ pub struct EngineArgs {
     /// What the program's bindings are
     #[arg(long, value_name = "FILE", requires = "wgsl")]
     pub manifest: Option<PathBuf>,
+    /// The name of the program in findings
+    #[arg(long, value_name = "NAME", requires = "wgsl")]
+    pub named: Option<String>,
     /// What is watched of the program
     #[arg(long, value_name = "WHAT=off", requires = "wgsl")]
     pub observe: Option<Observe>,
@@ -40,6 +43,7 @@ pub fn run(typed: EngineArgs) -> Result<Outcome, CliError> {
     let observe = typed.observe.unwrap_or_default();
     let open = || match (&typed.wgsl, &typed.manifest) {
         (Some(program), Some(manifest)) => {
+            let program = (typed.named.as_deref(), &**program);
             user_wgsl::open(adapter, program, manifest, (observe, typed.exact))
         }
         (None, _) | (_, None) => open_engine(adapter),

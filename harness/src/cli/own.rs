@@ -70,8 +70,7 @@ impl OwnArgs {
                 return Err(CliError::new("--fast-math is CUDA's, and --wgsl is no CUDA"));
             }
             let kernel = wgsl::read(file, manifest)?;
-            let name = file.display().to_string();
-            return Ok(Some((file.clone(), OwnProgram::Wgsl { kernel, file: name, lanes })));
+            return Ok(Some((file.clone(), OwnProgram::Wgsl { kernel, lanes })));
         }
         let Some(file) = &self.ptx else { return Ok(None) };
         let fast_math = self.judged.fast_math;

@@ -37,7 +37,7 @@ use splatcheck_judge::engines::repeated::Repeats;
 use splatcheck_judge::engines::{Discovery, Found, Limits, Missing};
 use splatcheck_judge::gate::{Evidence, sarif};
 use splatcheck_judge::report::{Detail, Report};
-use splatcheck_judge::words::folder_name;
+use splatcheck_judge::words::{folder_name, shown_path};
 use splatcheck_judge::workload::AnyCase;
 use splatcheck_workloads::splat::formulated::described;
 
@@ -212,7 +212,7 @@ impl WgslArgs {
 pub(super) fn read(file: &Path, manifest: &Path) -> Result<Arc<WgslKernel>, CliError> {
     let source = paths::program("wgsl", file, "WGSL")?;
     let text = paths::program("--manifest", manifest, "a manifest")?;
-    user_wgsl::kernel(&source, &text).map_err(|error| match error {
+    user_wgsl::kernel(&shown_path(file), &source, &text).map_err(|error| match error {
         user_wgsl::WgslError::Manifest(problem) => CliError::of(problem.in_file(manifest)),
         user_wgsl::WgslError::Bind(error) => {
             let [file, manifest] = [file, manifest].map(|file| file.display());
@@ -251,6 +251,9 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     judged.diagnose();
     let mut reports = judged.reports;
     let files = write_all(&reproducers, &mut reports, &user);
+    for finding in reports.iter_mut().flat_map(|report| &mut report.findings) {
+        finding.places = user_wgsl::places(plan.kernel.file(), &finding.fault);
+    }
     sarif::name_program(&mut reports, &plan.file.display().to_string());
     let repeats = plan.repeats.as_ref();
     let grouping = grouping(manifest.kind.has_formulations()).to_owned();

@@ -324,7 +324,7 @@ fn wgsl_files(
     bounds: bool,
     (constants, known): (&HashMap<String, f64>, &mut BTreeSet<String>),
 ) -> Result<Vec<File>, ProgramError> {
-    let program = program::Program::parse(text);
+    let program = program::Program::parse(name, text);
     let program = program.map_err(|why| ProgramError::in_file(name, why))?;
     known.extend(program.overrides.iter().map(|constant| constant.key.clone()));
     let own = Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned();

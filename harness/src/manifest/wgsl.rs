@@ -27,7 +27,7 @@ pub struct WgslKernel {
     program: Program,
 }
 
-/// All of it follows from the two texts.
+/// All that it does follows from the two texts.
 impl PartialEq for WgslKernel {
     fn eq(&self, other: &Self) -> bool {
         (self.manifest.text(), self.source()) == (other.manifest.text(), other.source())
@@ -37,12 +37,13 @@ impl PartialEq for WgslKernel {
 impl Eq for WgslKernel {}
 
 impl WgslKernel {
-    /// Finds the entry points of a manifest in a program and checks their bindings.
+    /// Finds the entry points of a manifest in a program and checks their bindings. `file` is the program's name in
+    /// findings.
     ///
     /// # Errors
     /// [`WgslBindError`].
-    pub fn new(manifest: Manifest, source: &str) -> Result<Arc<Self>, WgslBindError> {
-        let program = Program::parse(source)?;
+    pub fn new(manifest: Manifest, file: &str, source: &str) -> Result<Arc<Self>, WgslBindError> {
+        let program = Program::parse(file, source)?;
         bind::check(&manifest, &program)?;
         Ok(Arc::new(Self { manifest, program }))
     }
@@ -51,6 +52,12 @@ impl WgslKernel {
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// The name of the program's file in findings.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        self.program.file()
     }
 
     /// The program's text.

@@ -12,9 +12,6 @@ use crate::wgsl::lower::{LowerError, PtxKernel, SourceFile, Target, arguments, l
 use crate::wgsl::program;
 use crate::wgsl::run::{ForeignDispatch, ForeignRun};
 
-/// The name of the program in findings.
-const FILE: &str = "kernel.wgsl";
-
 impl EmulatorEngine {
     /// Runs the dispatches of a program; the buffers that were asked for. One engine runs one program. Workgroup
     /// memory holds zeros before each, as WGSL says.
@@ -94,7 +91,7 @@ fn entry(
     dispatch: &ForeignDispatch<'_>,
     target: Target,
 ) -> Result<Program, EngineError> {
-    let files = [SourceFile { name: FILE.to_owned(), first: 1 }];
+    let files = [SourceFile { name: program.file().to_owned(), first: 1 }];
     let constants: HashMap<String, f64> = dispatch.overrides.iter().cloned().collect();
     let name = &dispatch.entry.name;
     let lowered = lower(program.source(), &files, name, &constants, target);
@@ -125,7 +122,7 @@ mod tests {
     ) -> Result<Vec<Vec<u32>>, EngineError> {
         let options = EmulatorOptions { language: Language::Wgsl, ..options };
         let mut engine = EmulatorEngine::open(options).expect("it is always there");
-        let program = program::Program::parse(source).expect("it is WGSL");
+        let program = program::Program::parse("a b/k.wgsl", source).expect("it is WGSL");
         let entry = &program.entries[0];
         let buffers_of_entry = (0..buffers.len()).collect();
         let dispatch = ForeignDispatch {
@@ -225,14 +222,12 @@ mod tests {
             format!("{HEAD}  row[lane] = 1u;\n  sums[lane] = row[lane ^ 32u] + rows[0];\n}}\n");
         let buffers = [vec![0; 64], vec![0; 64]];
         let text = run(&source, &buffers).expect_err("it races").to_string();
-        for part in
-            ["at kernel.wgsl:7:", "write at kernel.wgsl:6:3 by block 0", "data race in shared"]
-        {
+        for part in ["at k.wgsl:7:", "write at k.wgsl:6:3 by block 0", "data race in shared"] {
             assert!(text.contains(part), "no '{part}' in: {text}");
         }
         let source = format!("{HEAD}  sums[lane] = rows[lane + 1u];\n}}\n");
         let text = run(&source, &buffers).expect_err("beyond the last").to_string();
         let part = "(byte 256 of 'rows', which has 256)";
-        assert!(text.contains(part) && text.contains("at kernel.wgsl:6:"), "{text}");
+        assert!(text.contains(part) && text.contains("at k.wgsl:6:"), "{text}");
     }
 }

@@ -114,7 +114,7 @@ mod tests {
                         splatcheck_count_on(); }\nfn last() { return; }\n";
         assert!(guarded.contains(expected), "{guarded}");
         assert_eq!(guarded.matches("splatcheck_count_on();").count(), 2, "{guarded}");
-        super::super::Program::parse(&guarded).expect("still WGSL");
+        super::super::Program::parse("k.wgsl", &guarded).expect("still WGSL");
         assert_eq!(super::guarded(source, "none", (0, 7)), None, "no such entry point");
     }
 }

@@ -18,7 +18,7 @@ override SCALE: f32 = 1.0;
 
 #[test]
 fn an_entry_point_has_the_buffers_that_it_uses_with_their_words() {
-    let program = Program::parse(SOURCE).expect("it is WGSL");
+    let program = Program::parse("k.wgsl", SOURCE).expect("it is WGSL");
     let entry = program.entry("main").expect("it is there");
     let names: Vec<_> = entry.variables.iter().map(|v| (v.name.as_str(), v.access)).collect();
     let expected = [("params", Use::Uniform), ("sums", Use::ReadWrite), ("splats", Use::Read)];
@@ -45,7 +45,7 @@ fn an_entry_point_has_the_buffers_that_it_uses_with_their_words() {
 
 #[test]
 fn what_is_no_program_says_where() {
-    let text = |source: &str| Program::parse(source).expect_err("refused").to_string();
+    let text = |source: &str| Program::parse("k.wgsl", source).expect_err("refused").to_string();
     let syntax = text("fn a() {}\nfn b( {}\n");
     assert!(syntax.starts_with("line 2: expected"), "{syntax}");
     let types = text("\n\nfn a() -> f32 {\n  return 1u;\n}");
@@ -66,7 +66,7 @@ fn an_entry_point_is_refused_alone() {
         @fragment fn paint() -> @location(0) vec4f { return vec4f(shade(1u)); }
         @compute @workgroup_size(1) fn draw() { x[0] = shade(0u); }
         @compute @workgroup_size(1) fn clear() { x[0] = 0.0; }";
-    let program = Program::parse(source).expect("it is WGSL");
+    let program = Program::parse("k.wgsl", source).expect("it is WGSL");
     let clear = program.entry("clear").expect("it uses a buffer alone");
     assert_eq!(clear.variables.len(), 1, "and no texture");
     assert_eq!((program.refusal("clear"), program.entry("draw")), (None, None), "apart");
@@ -89,12 +89,13 @@ fn a_program_that_enables_subgroups_is_one() {
         "enable f16,\n    subgroups;",
         "// subgroups\renable subgroups,;",
     ] {
-        let program = Program::parse(&format!("{enabled}\n{main}"));
+        let program = Program::parse("k.wgsl", &format!("{enabled}\n{main}"));
         let program = program.unwrap_or_else(|error| panic!("{enabled}: {error}"));
         assert_eq!(program.names().collect::<Vec<_>>(), ["main"], "{enabled}");
     }
     for other in ["enable f16; enable subgroup;", "enable subgroups", "enable f16 subgroups;"] {
-        let error = Program::parse(&format!("{other}\n{main}")).expect_err("no WGSL").to_string();
+        let error =
+            Program::parse("k.wgsl", &format!("{other}\n{main}")).expect_err("no WGSL").to_string();
         assert!(error.starts_with("line "), "{other}: {error}");
     }
 }

@@ -153,7 +153,7 @@ proptest! {
             let _ = ManifestKernel::new(manifest, ADD.to_owned());
         }
         if let Ok(manifest) = Manifest::parse_wgsl(&damaged) {
-            let _ = WgslKernel::new(manifest, "@compute @workgroup_size(1) fn k() {}");
+            let _ = WgslKernel::new(manifest, "k.wgsl", "@compute @workgroup_size(1) fn k() {}");
         }
     }
 }

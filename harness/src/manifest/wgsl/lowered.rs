@@ -26,14 +26,13 @@ pub struct LoweredWgsl {
 
 impl LoweredWgsl {
     /// Lowers the entry point of the first dispatch for subgroups of so many lanes, with the constants that it has
-    /// on these inputs. `file` is the program's name in findings.
+    /// on these inputs.
     ///
     /// # Errors
     /// [`EngineError::NotLaunched`] where the manifest has no values on them, [`EngineError::Compile`] where the
     /// program needs what the emulator does not have.
     pub fn new(
         kernel: &Arc<WgslKernel>,
-        file: &str,
         lanes: u32,
         inputs: &Tensors,
     ) -> Result<Self, EngineError> {
@@ -41,7 +40,7 @@ impl LoweredWgsl {
         let failed = |message| EngineError::Compile { kernel: entry.clone(), message };
         let overrides = overrides(kernel, inputs)?;
         let constants: HashMap<String, f64> = overrides.iter().cloned().collect();
-        let files = [SourceFile { name: file.to_owned(), first: 1 }];
+        let files = [SourceFile { name: kernel.file().to_owned(), first: 1 }];
         let text = lower(kernel.source(), &files, &entry, &constants, Target::of_user(lanes));
         let text = text.map_err(|error| failed(error.to_string()))?;
         let module = machine(&text.ptx, lanes).map_err(failed)?;

@@ -23,8 +23,6 @@ pub enum OwnProgram {
     Wgsl {
         /// With its manifest.
         kernel: Arc<WgslKernel>,
-        /// The name of its file.
-        file: String,
         /// Lanes of a subgroup.
         lanes: u32,
     },
@@ -168,16 +166,16 @@ impl Own {
     /// # Errors
     /// As [`LoweredWgsl::new`].
     pub(super) fn text(&self, classes: &[Class]) -> Result<OwnText, EngineError> {
-        let (kernel, file, lanes) = match &self.program {
+        let (kernel, lanes) = match &self.program {
             OwnProgram::Ptx(kernel) => return Ok(OwnText::Ptx(kernel.clone())),
-            OwnProgram::Wgsl { kernel, file, lanes } => (kernel, file, *lanes),
+            OwnProgram::Wgsl { kernel, lanes } => (kernel, *lanes),
         };
         let mut trials = classes.iter().flat_map(|class| &class.trials);
         let first =
             trials.find_map(|trial| trial.job(self.stage).filter(|_| self.takes(&trial.item.case)));
         let nothing = || EngineError::Input(format!("no case is for {}", self.entry));
         let inputs = &first.ok_or_else(nothing)?.inputs;
-        LoweredWgsl::new(kernel, file, lanes, inputs).map(|lowered| OwnText::Wgsl(lowered.into()))
+        LoweredWgsl::new(kernel, lanes, inputs).map(|lowered| OwnText::Wgsl(lowered.into()))
     }
 }
 
