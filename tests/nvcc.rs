@@ -354,3 +354,48 @@ fn a_real_compiler_makes_ptx_that_is_judged() {
     command.current_dir(folder.path()).env("PYTHONPATH", folder.path());
     said(command.args(words)).exits(0);
 }
+
+/// What a file holds says in which language it is, whatever its name says.
+#[test]
+fn a_file_of_another_language_is_sent_to_where_it_belongs() {
+    let place = Place::new();
+    let copy = |from: &str, to: &str| {
+        fs::copy(kernel(from), place.at(to)).expect("copied");
+    };
+    for name in ["k.cuh", "cuda.ptx"] {
+        copy("gsplat_backward.cu", name);
+    }
+    copy("own_backward.ptx", "own.ptx");
+    copy("own_backward.ptx", "own.wgsl");
+    copy("packed_backward.wgsl", "packed.wgsl");
+    copy("packed_backward.wgsl", "packed.ptx");
+    let [gsplat, packed] = ["gsplat_backward.toml", "packed_backward.toml"].map(kernel);
+    let pair = path("harness/examples/gradcheck/pair.toml");
+    let cuda = ["it is CUDA C++", "does not end in .cu", "'splatcheck setup nvcc'"];
+    let ptx = ["it is PTX, no WGSL: use splatcheck ptx"];
+    let wgsl = ["it is WGSL, no PTX: use splatcheck wgsl"];
+    let table: &[(&[&str], &[&str])] = &[
+        (&["ptx", "k.cuh", "--manifest", &gsplat], &cuda),
+        (&["ptx", "cuda.ptx", "--kernel", "rasterize"], &cuda),
+        (&["gradcheck", "k.cuh", "--manifest", &pair], &cuda),
+        (
+            &["wgsl", "k.cuh", "--manifest", &packed],
+            &["it is CUDA C++, no WGSL: use splatcheck ptx"],
+        ),
+        (&["wgsl", "own.ptx", "--manifest", &packed], &ptx),
+        (&["wgsl", "own.wgsl", "--manifest", &packed], &ptx),
+        (&["ptx", "packed.wgsl", "--manifest", &gsplat], &wgsl),
+        (&["ptx", "packed.ptx", "--kernel", "rasterize_backward"], &wgsl),
+        (&["ptx", "packed.wgsl"], &wgsl),
+    ];
+    for (words, told) in table {
+        let said = place.say(words);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words:?}: {said:?}");
+        assert!(said.err.starts_with(&format!("error: {}: ", words[1])), "{words:?}: {said:?}");
+        for part in *told {
+            said.complains(part);
+        }
+    }
+    let gone = place.say(&["gradcheck", "nope.cu", "--manifest", &pair]);
+    assert!(gone.err.starts_with("error: nope.cu: cannot open"), "{gone:?}");
+}

@@ -30,6 +30,7 @@ pub mod generated;
 pub mod gradcheck;
 pub mod help;
 pub mod judge;
+mod language;
 pub mod merge;
 pub mod mutants;
 mod number;

@@ -7,7 +7,7 @@ use clap::Args;
 use splatcheck_judge::engines::command::CommandLine;
 
 use super::exit::CliError;
-use super::paths;
+use super::{language, paths};
 use crate::nvcc::{Nvcc, Options};
 
 /// How a `.cu` file is compiled, as typed.
@@ -93,7 +93,8 @@ impl Compiler {
     /// The file is no text, or does not compile.
     pub(in crate::cli) fn text(&self, option: &str, file: &Path) -> Result<String, CliError> {
         if !is_cuda(file) {
-            return paths::program(option, file, "PTX");
+            let text = paths::program(option, file, "PTX")?;
+            return language::expect_compiled(file, &text).map(|()| text);
         }
         let file = paths::readable_file(option, file)?;
         let compiled =

@@ -27,7 +27,7 @@ use super::ptx::{
 use super::reproducer::{Reproducers, write_each};
 use super::schedule::ScheduleArgs;
 use super::trials::Trials;
-use super::{paths, provenance};
+use super::{language, paths, provenance};
 use crate::manifest::WgslKernel;
 use crate::user_kernel::Observe;
 use crate::user_wgsl::{self, UserWgsl};
@@ -211,6 +211,7 @@ impl WgslArgs {
 /// What cannot be read, and where a text is wrong.
 pub(super) fn read(file: &Path, manifest: &Path) -> Result<Arc<WgslKernel>, CliError> {
     let source = paths::program("wgsl", file, "WGSL")?;
+    language::expect_wgsl(file, &source)?;
     let text = paths::program("--manifest", manifest, "a manifest")?;
     user_wgsl::kernel(&shown_path(file), &source, &text).map_err(|error| match error {
         user_wgsl::WgslError::Manifest(problem) => CliError::of(problem.in_file(manifest)),

@@ -175,7 +175,7 @@ impl Plan {
 
 /// Files with their texts, those in CUDA with their PTX.
 fn texts(files: &[PathBuf], compiler: &Compiler) -> Result<Vec<(String, String)>, CliError> {
-    let text = |file: &PathBuf| Ok((file.display().to_string(), compiler.text("the PTX", file)?));
+    let text = |file: &PathBuf| Ok((file.display().to_string(), compiler.text("", file)?));
     files.iter().map(text).collect()
 }
 
@@ -272,7 +272,7 @@ fn files(of_manifest: &[PathBuf], named: Vec<Vec<PathBuf>>) -> Result<Vec<Vec<Pa
             let what = "name the kernels' PTX files, here or in the manifest: ptx = \"pair.ptx\"";
             return Err(CliError::new(what));
         }
-        let readable = program.iter().map(|file| paths::readable_file("the PTX", file));
+        let readable = program.iter().map(|file| paths::readable_file("", file));
         all.push(readable.collect::<Result<_, _>>()?);
     }
     Ok(all)

@@ -21,6 +21,7 @@ use crate::cli::exit::CliError;
 use crate::cli::expect::ExpectArgs;
 use crate::cli::formulation::{Asked, Counted, asked};
 use crate::cli::gate::{GateArgs, GatePlan};
+use crate::cli::language::expect_ptx;
 use crate::cli::number::positive;
 use crate::cli::output::OutputArgs;
 use crate::cli::schedule::ScheduleArgs;
@@ -227,7 +228,10 @@ impl PtxArgs {
             return read_manifest(&self.file, manifest, (compiler, fast_math));
         }
         let compiler = compiler.of([&*self.file].into_iter(), Some(fast_math))?;
-        let entry = self.kernel.clone().ok_or_else(|| CliError::new(NO_ARRAYS))?;
+        let Some(entry) = self.kernel.clone() else {
+            expect_ptx(&self.file, &paths::program("ptx", &self.file, "PTX")?)?;
+            return Err(CliError::new(NO_ARRAYS));
+        };
         let asked = self.formulation.unwrap_or_default();
         read_kernel(("ptx", &self.file), &compiler, entry, &asked.interfaces())
             .map(UserKernel::from)

@@ -7,6 +7,7 @@ use splatcheck_gpu::{Setting, Stage};
 
 use crate::cli::compiler::{Compiler, CompilerArgs};
 use crate::cli::exit::{CliError, one_line};
+use crate::cli::language::expect_ptx;
 use crate::cli::{formulation, paths};
 use crate::manifest::{Manifest, ManifestKernel};
 use crate::user_kernel::UserKernel;
@@ -25,6 +26,7 @@ pub(in crate::cli) fn read_kernel(
     interfaces: &[Interface],
 ) -> Result<OwnKernel, CliError> {
     let text = compiler.text(option, file)?;
+    expect_ptx(file, &text)?;
     let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
     let read = |interface| OwnKernel::new(interface, text.clone(), entry.clone());
     let first = interfaces.first().copied().unwrap_or(Interface::Standard);
@@ -65,6 +67,7 @@ pub(in crate::cli) fn read_manifest(
     let all = [file].into_iter().chain(beside.iter().map(|(_, path)| &**path));
     let compiler = compiler.of(all, Some(fast_math))?;
     let ptx = compiler.text("ptx", file)?;
+    expect_ptx(file, &ptx)?;
     let option = format!("--manifest {}: a launch's file", manifest.display());
     let text = |(name, path): &(String, PathBuf)| Ok((name.clone(), compiler.text(&option, path)?));
     let texts = beside.iter().map(text).collect::<Result<_, CliError>>()?;
