@@ -454,3 +454,24 @@ fn seeds_that_leave_something_out_are_no_success() {
     let words = ["schedules", "--corpus", "scenes", "--kind", "random", "--seeds", "2"];
     say(folder.path(), &words).exits(2).complains("NOT EXERCISED: ");
 }
+
+/// A kernel is named as in a manifest: by a part of what a compiler made of its name, if that is of one.
+#[test]
+fn a_kernel_is_named_by_a_part_of_its_name() {
+    const MANGLED: &str = "_ZN3own23rasterize_to_pixels_bwdILj3EEEvPf";
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(own_kernel("own_backward.ptx")).expect("readable");
+    fs::write(here.join("k.ptx"), text.replace("own_backward", MANGLED)).expect("written");
+    let case = path("corpora/splat/tile-corner.toml");
+    let named = |name: &str| say(here, &["ptx", "k.ptx", "--kernel", name, "--case", &case]);
+    for name in [MANGLED, "rasterize_to_pixels_bwd", "own::rasterize_to_pixels_bwd<3u>", "pixels"] {
+        named(name).exits(0);
+    }
+    named("rasterize_to_pixels_bwd<4").exits(2).complains("no entry point is named");
+    let head = text.lines().take_while(|line| !line.contains(".entry")).count();
+    let second: Vec<_> = text.lines().skip(head).collect();
+    let both = format!("{text}\n{}\n", second.join("\n").replace("own_backward", "own_other"));
+    fs::write(here.join("k.ptx"), both).expect("written");
+    named("own").exits(2).complains("'own' is a part of 2 names");
+}

@@ -45,7 +45,7 @@ pub struct PtxArgs {
     /// The program, as nvcc --ptx or NVRTC writes it, or a .cu file that nvcc compiles now
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Its entry point, with the parameters that are listed below
+    /// Its entry point, by its name or a part of it, with the parameters that are listed below
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
     /// How to launch a kernel with parameters of its own (.toml; see below)

@@ -9,12 +9,12 @@ use crate::cli::compiler::{Compiler, CompilerArgs};
 use crate::cli::exit::{CliError, one_line};
 use crate::cli::language::expect_ptx;
 use crate::cli::{formulation, paths};
-use crate::manifest::{Manifest, ManifestKernel};
+use crate::manifest::{self, Manifest, ManifestKernel, entries};
 use crate::user_kernel::UserKernel;
 use splatcheck_judge::words;
 use splatcheck_workloads::presets::Preset;
 
-/// Reads a user's kernel that fits one of the `interfaces`, of which the first is the likeliest.
+/// Reads a user's kernel, named as a manifest names one, that fits one of the `interfaces`, of which the first is the likeliest.
 /// `option` is what the file was given as.
 ///
 /// # Errors
@@ -28,6 +28,11 @@ pub(in crate::cli) fn read_kernel(
     let text = compiler.text(option, file)?;
     expect_ptx(file, &text)?;
     let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
+    // What has no entry points is no PTX, or none that runs, and is told so.
+    let entry = match &entries(&text)[..] {
+        [] => entry,
+        names => manifest::entry(&entry, names).map_err(|error| bad(error.to_string()))?,
+    };
     let read = |interface| OwnKernel::new(interface, text.clone(), entry.clone());
     let first = interfaces.first().copied().unwrap_or(Interface::Standard);
     let error = match read(first) {
