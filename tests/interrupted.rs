@@ -83,8 +83,42 @@ fn cases_that_were_judged_are_told_of() {
     assert!(said.starts_with("interrupted, "), "{said}");
     let coverage = ["coverage", "--kernel", "rasterize_backward", "--json", "all.json"];
     let said = interrupted(here, &[&coverage[..], &["--cases", "1000"]].concat());
-    assert!(said.contains("interrupted after "), "{said}");
+    assert!(is_a_part(&said), "{said}");
     assert!(!here.join("all.json").exists(), "a file of a part is none");
+}
+
+/// Whether `interrupted after N of M` is said, of less than all.
+fn is_a_part(said: &str) -> bool {
+    let told = said.split("interrupted after ").nth(1).and_then(|rest| rest.split_once(" of "));
+    let (done, rest) = told.unwrap_or_else(|| panic!("{said}"));
+    let all: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let number = |digits: &str| digits.parse::<u64>().unwrap_or_else(|_| panic!("{said}"));
+    number(done) < number(&all)
+}
+
+#[test]
+fn files_and_counts_that_were_made_are_told_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let said = interrupted(here, &["cases", "--count", "100000", "--out", "all"]);
+    assert!(said.starts_with("interrupted after ") && is_a_part(&said), "{said}");
+    let cases = said.split(": ").nth(1).and_then(|rest| rest.split(" case").next());
+    let there = fs::read_dir(here.join("all/cases")).expect("the folder").count();
+    assert_eq!(cases, Some(there.to_string().as_str()), "{said}");
+    let traffic = ["traffic", "--points", "524288", "--json", "all.json"];
+    let said = interrupted(here, &traffic);
+    assert!(is_a_part(&said) && said.contains("no file is written"), "{said}");
+    assert!(!here.join("all.json").exists(), "a file of a part is none");
+    let watched = ["active_mask_count.ptx", "active_mask_count.toml"];
+    let [kernel, manifest] = watched.map(|name| path(&format!("corpora/published/{name}")));
+    let watched = ["ptx", &kernel, "--manifest", &manifest, "--observe-only"];
+    let orders = ["--schedule", "random", "--schedules", "1000000"];
+    let said = interrupted(here, &[&watched[..], &orders].concat());
+    assert!(
+        said.starts_with("interrupted, misuse seen, no values compared until then: "),
+        "{said}"
+    );
+    assert!(said.contains(" more runs, since Ctrl-C came\n"), "{said}");
 }
 
 #[test]
@@ -132,6 +166,9 @@ fn reports_of_what_was_judged_say_that_they_are_no_whole() {
     );
     let train = ["train", &case, "--engine", "emulator", "--steps", "100000", "--json", "all.json"];
     leaves_no_file(&[&train], &[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = interrupted(folder.path(), &train);
+    assert!(said.contains("  interrupted before step ") && !said.contains("STOPPED"), "{said}");
 }
 
 /// Cases are made ready while others run: those that no one ran are no cases of the campaign.

@@ -273,6 +273,7 @@ fn is_long(command: &Command) -> bool {
         Command::Acceptance(_)
         | Command::Check(_)
         | Command::SelfCheck(_)
+        | Command::Cases(_)
         | Command::Coverage(_)
         | Command::Doctor(_)
         | Command::Formulations(_)
@@ -283,12 +284,13 @@ fn is_long(command: &Command) -> bool {
         | Command::Accuracy(_)
         | Command::Mutants(_)
         | Command::Ptx(_)
+        | Command::Replay(_)
         | Command::Schedules(_)
         | Command::Sweep(_)
+        | Command::Traffic(_)
         | Command::Train(_)
         | Command::Wgsl(_) => true,
-        Command::Cases(_)
-        | Command::Completions(_)
+        Command::Completions(_)
         | Command::Devices
         | Command::Engine(_)
         | Command::Judge(_)
@@ -296,10 +298,8 @@ fn is_long(command: &Command) -> bool {
         | Command::Merge(_)
         | Command::Oracle(_)
         | Command::Render(_)
-        | Command::Replay(_)
         | Command::Report(_)
-        | Command::Setup(_)
-        | Command::Traffic(_) => false,
+        | Command::Setup(_) => false,
     }
 }
 

@@ -13,6 +13,7 @@ use super::fuzz::find_generator;
 use super::options::{ConventionName, under};
 use super::paths;
 use splatcheck_judge::engines::command::Form;
+use splatcheck_judge::interrupt;
 use splatcheck_judge::io::OF_CORPUS;
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::words::count;
@@ -147,8 +148,11 @@ pub fn run(plan: &CasesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     });
     let (mut cases, mut inputs) = (0, 0);
     let left_out = CasesLeftOut::default();
-    for case in corpus.into_iter().map(Ok).chain(drawn) {
+    let (all, mut looked) = (corpus.len() as u64 + u64::from(plan.count), 0);
+    let every = corpus.into_iter().map(Ok).chain(drawn);
+    for case in every.take_while(|_| !interrupt::is_asked()) {
         let case = case?;
+        looked += 1;
         if let Some(why) = plan.contract.not_for(&case) {
             left_out.note(why, case.name());
             continue;
@@ -159,6 +163,10 @@ pub fn run(plan: &CasesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let folder = plan.out.display();
     let level = plan.contract.level();
     let cases = count(cases, "case");
+    // What Ctrl-C came before is not there.
+    if looked < all {
+        write!(out, "interrupted after {looked} of {all}: ")?;
+    }
     if reads_cases(&plan.contract) {
         writeln!(out, "{cases} in {folder}/cases, the inputs of level {level}")?;
     } else {
@@ -167,6 +175,9 @@ pub fn run(plan: &CasesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     }
     for line in left_out.lines().into_iter().chain(unread.lines()) {
         writeln!(out, "{line}")?;
+    }
+    if looked < all {
+        return Ok(Outcome::Interrupted);
     }
     unread.gap(OF_CORPUS).map_or(Ok(Outcome::Agree), |gap| Err(CliError::new(gap)))
 }

@@ -17,7 +17,6 @@ use super::output::Progress;
 use super::paths;
 use splatcheck_judge::case_space::{CaseSpace, Run, Traits};
 use splatcheck_judge::engines::Emulation;
-use splatcheck_judge::interrupt;
 use splatcheck_judge::io::OF_CORPUS;
 use splatcheck_judge::io::source_tree;
 use splatcheck_judge::io::write::write_file;
@@ -175,10 +174,12 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
     };
     let views: Vec<_> = cases.iter().collect();
     let space = plan.case_space.then(|| case_space(&views)).transpose()?;
-    let views_in_all = views.len();
-    let bar = Progress::new("coverage", "views", views_in_all as u64);
+    let views_in_all = views.len() as u64;
+    let bar = Progress::new("coverage", "views", views_in_all);
     let scope = Scope { emulations: &plan.emulations, wanted: &wanted };
     let measured = measure(views.into_iter(), scope, &|| bar.inc(1)).map_err(CliError::of)?;
+    // A bar that is finished stands at its end.
+    let done = bar.position();
     bar.finish_and_clear();
     let coverage = match plan.wgsl() {
         Some(one) => Coverage::of_wgsl(&plan.artifacts, &measured, one).map_err(CliError::of)?,
@@ -188,11 +189,10 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
     };
     let axes = plan.workload.axes();
     cases.unread.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    if interrupt::is_asked() {
-        let (done, all) = (bar.position(), views_in_all);
+    if done < views_in_all {
         writeln!(
             out,
-            "interrupted after {done} of {all} views: the others may reach what is missing here"
+            "interrupted after {done} of {views_in_all} views: the others may reach what is missing here"
         )?;
         out.write_all(text(&coverage).as_bytes())?;
         out.flush()?;

@@ -105,9 +105,10 @@ pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliE
     formulations(&images, &steps, out)?;
     let projection = projection(&cases, &steps, out)?;
     let pairs = pairs(&images, &steps, out)?;
+    // A bar that is finished stands at its end.
+    let done = steps.0.position();
     steps.0.finish_and_clear();
     let (Some(projection), Some(pairs)) = (projection, pairs) else {
-        let done = steps.0.position();
         writeln!(out, "interrupted after {done} of {all} evaluations: the tables end here")?;
         return Ok(Outcome::Interrupted);
     };

@@ -20,6 +20,7 @@ use super::scene::scene_cases;
 use options::Source;
 pub use options::{TrafficArgs, TrafficPlan};
 use part::{Part, Place};
+use splatcheck_judge::interrupt::{self, until_interrupted};
 use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::table::table;
 use splatcheck_judge::traffic::Counts;
@@ -60,8 +61,8 @@ pub fn run(plan: &TrafficPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
             counting.bar.inc_length(cases.len() as u64 + levels * Order::ALL.len() as u64);
             counting.splats(&cases)?;
             counting.write_splats(out)?;
-            let drawn = rays(&cases, plan.points)?;
-            for order in Order::ALL {
+            let drawn = until_interrupted(|| rays(&cases, plan.points))?.unwrap_or_default();
+            for order in Order::ALL.into_iter().take_while(|_| !interrupt::is_asked()) {
                 let points = in_order(drawn.clone(), order, SEED);
                 let what = format!("samples along the rays of {} cameras", cases.len());
                 counting.grid(&points, &format!("{what}, {}", order.name()), out)?;
@@ -70,7 +71,7 @@ pub fn run(plan: &TrafficPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
         Source::Image(size) => {
             let drawn = pixels(*size, plan.points);
             counting.bar.inc_length(levels * Order::ALL.len() as u64);
-            for order in Order::ALL {
+            for order in Order::ALL.into_iter().take_while(|_| !interrupt::is_asked()) {
                 let points = in_order(drawn.clone(), order, SEED);
                 let what = format!("pixels of {}x{}, {}", size[0], size[1], order.name());
                 counting.grid(&points, &what, out)?;
@@ -82,7 +83,16 @@ pub fn run(plan: &TrafficPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
             counting.grid(&points, "a uniform batch", out)?;
         }
     }
+    // A bar that is finished stands at its end.
+    let (done, all) = (counting.bar.position(), counting.bar.length().unwrap_or(0));
     counting.bar.finish_and_clear();
+    if done < all {
+        writeln!(
+            out,
+            "interrupted after {done} of {all} views and levels: the tables end here, and no file is written"
+        )?;
+        return Ok(Outcome::Interrupted);
+    }
     writeln!(
         out,
         "best: of the settings that neither add up in workgroup memory nor without atomics, that with the \
@@ -121,14 +131,18 @@ impl Counting<'_> {
         let (plan, bar) = (self.plan, &self.bar);
         let counted: Vec<Part> = cases
             .par_iter()
-            .map(|case| {
-                let stage = RasterStage::new(case, 0).map_err(CliError::of)?;
-                let steps = Contributions::new(&stage, plan.lane_width).map_err(CliError::of)?;
-                let place = Place::Splats { view: case.name.clone() };
-                let counts = Counts::new(&steps);
-                bar.inc(1);
-                Part::new(place, &counts, RASTERIZE_BACKWARD.reductions(), plan.price)
-                    .map_err(CliError::of)
+            .filter_map(|case| {
+                let count = || {
+                    let stage = RasterStage::new(case, 0).map_err(CliError::of)?;
+                    let steps =
+                        Contributions::new(&stage, plan.lane_width).map_err(CliError::of)?;
+                    let place = Place::Splats { view: case.name.clone() };
+                    let counts = Counts::new(&steps);
+                    bar.inc(1);
+                    Part::new(place, &counts, RASTERIZE_BACKWARD.reductions(), plan.price)
+                        .map_err(CliError::of)
+                };
+                until_interrupted(count).transpose()
             })
             .collect::<Result<_, _>>()?;
         self.parts.extend(counted);

@@ -121,7 +121,11 @@ impl Report<'_> {
                 decibels(run.curve.psnr.last()),
                 format!("{:.1}", run.curve.seconds),
                 far.unwrap_or_else(|| "-".to_owned()),
-                run.stopped().map_or_else(String::new, |why| format!("STOPPED at {why}")),
+                match run.stopped() {
+                    None => String::new(),
+                    Some(why) if run.was_interrupted() => why,
+                    Some(why) => format!("STOPPED at {why}"),
+                },
             ]
         };
         let head = head.map(str::to_owned).to_vec();

@@ -3,6 +3,7 @@
 
 use super::steps::Steps;
 use splatcheck_gpu::EngineError;
+use splatcheck_judge::interrupt;
 use splatcheck_judge::traffic::Counts;
 use splatcheck_reference::grid::{Grid, GridError, Level};
 use thiserror::Error;
@@ -18,7 +19,7 @@ pub enum LocalityError {
     Level(#[from] GridError),
 }
 
-/// Counts each level by itself, the coarsest first, and shows it.
+/// Counts each level by itself, the coarsest first, and shows it; Ctrl-C ends it after the level that is counted then.
 ///
 /// `positions` `[N,d]` are in the order of the kernel's lanes.
 ///
@@ -31,7 +32,8 @@ pub fn levels(
     mut show: impl FnMut(usize, &Level, &Counts),
 ) -> Result<(), LocalityError> {
     let sizes = [grid.dimensions(), grid.features()];
-    for (number, level) in grid.levels().iter().enumerate() {
+    let levels = grid.levels().iter().enumerate();
+    for (number, level) in levels.take_while(|_| !interrupt::is_asked()) {
         let ends = [0, level.entries];
         let alone = Grid::new(*grid.encoding(), sizes, &[level.scale], &[level.resolution], &ends)?;
         let counts = Counts::new(&Steps::new(&alone, positions, lane_width)?.of_touched());
