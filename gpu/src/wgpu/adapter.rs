@@ -149,8 +149,8 @@ fn choose(choice: &AdapterChoice, found: &[AdapterSummary]) -> Result<usize, Eng
             .map(|(i, a)| format!("{i}: {} ({})", a.name, a.driver))
             .collect();
         EngineError::NoDevice(if listed.is_empty() {
-            "this process sees no adapter; install a Vulkan driver (tests/setup does) or point \
-             VK_DRIVER_FILES at one"
+            "this process sees no adapter: no driver is installed, or it finds no device that it may use \
+             (VK_DRIVER_FILES names the file of a Vulkan driver)"
                 .to_owned()
         } else {
             format!("asked for {asked}, found {}", listed.join("; "))
@@ -208,6 +208,6 @@ mod tests {
             assert!(message.contains("1: llvmpipe (driver 1.0)"), "unhelpful: {message}");
         }
         let message = choose(&AdapterChoice::First, &[]).expect_err("none").to_string();
-        assert!(message.contains("tests/setup"), "unhelpful: {message}");
+        assert!(message.contains("VK_DRIVER_FILES"), "unhelpful: {message}");
     }
 }

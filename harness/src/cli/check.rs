@@ -26,7 +26,7 @@ use splatcheck_judge::campaign::{
 };
 use splatcheck_judge::engines::{Found, Program};
 use splatcheck_judge::gate::Evidence;
-use splatcheck_judge::io::OF_CORPUS;
+use splatcheck_judge::io::{OF_CORPUS, source_tree};
 use splatcheck_judge::report::{Detail, Report};
 use splatcheck_judge::threads::cores;
 use splatcheck_judge::words::list;
@@ -188,7 +188,14 @@ fn in_part(plan: &CheckPlan) -> Option<String> {
 fn to_add(plan: &CheckPlan) -> Option<String> {
     let drivers: Vec<_> = plan.discovery.to_set_up().collect();
     let wanted = !plan.named && !drivers.is_empty() && plan.detail != Detail::Verdict;
-    wanted.then(|| format!("tests/setup adds drivers for WGSL: {}\n", list(&drivers)))
+    wanted.then(|| {
+        let who = if source_tree::has("tests/setup") {
+            "tests/setup adds"
+        } else {
+            "'splatcheck devices' says how to add"
+        };
+        format!("{who} drivers for WGSL: {}\n", list(&drivers))
+    })
 }
 
 /// The engines in the batches that run together: all of them, but of the emulator's schedules, which
@@ -196,8 +203,8 @@ fn to_add(plan: &CheckPlan) -> Option<String> {
 fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError> {
     if engines.is_empty() {
         return Err(CliError::new(
-            "no engine on this machine, so nothing was judged: run tests/setup to install \
-             drivers, and 'splatcheck devices' to see what is missing",
+            "no engine on this machine, so nothing was judged: 'splatcheck devices' says what is missing, \
+             and how to add it",
         ));
     }
     let emulated = engines.iter().all(|found| found.emulation().is_some());

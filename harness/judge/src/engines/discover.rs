@@ -279,10 +279,16 @@ fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<F
         }
         Err(EngineError::NoDevice(reason)) => match &candidate.expected {
             Identity::Cuda { .. } => Err(missing(reason, None)),
-            Identity::Wgpu(_) | Identity::Emulator(_) => Err(missing(
-                format!("the driver offers no device ({reason})"),
-                candidate.expected.is_software().then_some(LOADER),
-            )),
+            // Its file is there.
+            Identity::Wgpu(_) if !candidate.env.is_empty() => {
+                let software = candidate.expected.is_software();
+                let advice = if software { LOADER } else { NO_HARDWARE };
+                Err(missing(
+                    "the driver is installed, and offers no device".to_owned(),
+                    Some(advice),
+                ))
+            }
+            Identity::Wgpu(_) | Identity::Emulator(_) => Err(missing(reason, None)),
         },
         // It is there, and the machine has too little for it.
         Err(EngineError::Unavailable(text)) => Err(lost(text)),
@@ -294,6 +300,10 @@ fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<F
         Err(error) => Err(missing(error.to_string(), None)),
     }
 }
+
+/// What may be wrong where a driver of hardware offers no device.
+const NO_HARDWARE: &str =
+    "has this machine such a GPU, and may this user open it (on Linux: /dev/dri)?";
 
 /// What may be wrong where a software driver offers no device.
 const LOADER: &str = "is the Vulkan loader there? (Debian package libvulkan1)";

@@ -14,7 +14,7 @@ use splatcheck_gpu::DeviceInfo;
 
 use super::emulation::Emulation;
 use super::spec::{Driver, ENGINE, Identity};
-use crate::io::read;
+use crate::io::{read, source_tree};
 
 /// Folders of ICD files on Linux.
 const FOLDERS: [&str; 4] = [
@@ -223,15 +223,18 @@ const SET_UP: [(Family, &str, &str); 2] = [
     (
         Family::Lavapipe,
         "lavapipe",
-        "run tests/setup, or install the Debian packages mesa-vulkan-drivers and libvulkan1",
+        "install the Debian packages mesa-vulkan-drivers and libvulkan1",
     ),
     (
         Family::SwiftShader,
         "swiftshader",
-        "run tests/setup, which unpacks it from the Debian package chromium-common, or set \
-         SPLATCHECK_SWIFTSHADER to the path of its vk_swiftshader_icd.json",
+        "install the Debian package chromium-common, or set SPLATCHECK_SWIFTSHADER to the path of its \
+         vk_swiftshader_icd.json",
     ),
 ];
+
+/// What installs them, in a source tree.
+const SETUP: &str = "tests/setup";
 
 /// Whether it is a driver that `tests/setup` installs.
 pub(super) fn is_set_up(missing: &Missing) -> bool {
@@ -243,7 +246,10 @@ fn absent(files: &[PathBuf]) -> Vec<Missing> {
     SET_UP
         .into_iter()
         .filter(|(family, ..)| !files.iter().any(|path| family_of(path) == *family))
-        .map(|(_, name, advice)| Missing::not_found(name, "not installed", Some(advice)))
+        .map(|(_, name, advice)| {
+            let set_up = if source_tree::has(SETUP) { "run tests/setup, or " } else { "" };
+            Missing::not_found(name, "not installed", Some(&format!("{set_up}{advice}")))
+        })
         .collect()
 }
 
@@ -435,7 +441,7 @@ mod tests {
         assert_eq!(names, ["lavapipe", "swiftshader"], "both are absent");
         for entry in &missing {
             let advice = entry.advice.as_deref().expect("advice");
-            assert!(advice.contains("tests/setup"), "unhelpful: {advice}");
+            assert!(advice.starts_with("run tests/setup, or install"), "in the tree: {advice}");
         }
     }
 

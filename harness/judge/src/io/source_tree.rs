@@ -19,6 +19,12 @@ pub fn root() -> Option<PathBuf> {
     own.iter().chain(&manifest).find_map(|path| above(path))
 }
 
+/// Whether the tree is there and has this file: who has installed the program alone is not to be sent to one.
+#[must_use]
+pub fn has(within: &str) -> bool {
+    root().is_some_and(|root| root.join(within).is_file())
+}
+
 /// The nearest folder above `path`, or `path` itself, that holds the corpus.
 fn above(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(|folder| folder.join(CORPUS).is_dir()).map(Path::to_owned)
@@ -49,5 +55,6 @@ mod tests {
         assert_eq!(above(folder.path()).as_deref(), Some(folder.path()), "the folder itself");
         let own = root().expect("this test was built in the tree");
         assert!(own.join(CORPUS).is_dir(), "{}", own.display());
+        assert!(has("tests/setup") && !has("tests/no such file"), "files of the tree");
     }
 }
