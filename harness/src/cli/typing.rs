@@ -6,17 +6,49 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 
+use splatcheck_judge::io::source_tree;
 use splatcheck_judge::words::shell_word;
 
-/// What one comes for.
-const WELCOME: &str = "\
-splatcheck compares the gradients of a GPU kernel with a float64 reference, on many small scenes.
-  your CUDA kernel        splatcheck ptx my.ptx --manifest my.toml          (docs/src/cuda.md)
-  your WGSL shader        splatcheck wgsl my.wgsl --manifest my.toml        (docs/src/wgsl.md)
-  your program            splatcheck check --command 'python3 mine.py'      (docs/src/program.md)
-  forward and backward    splatcheck gradcheck --manifest pair.toml         (docs/src/gradcheck.md)
-  splatcheck's kernels    splatcheck self-check                             all: splatcheck --help
-";
+/// What one comes for: what to type, the page of the source tree that describes it, and what helps elsewhere.
+const WELCOME: [[&str; 4]; 5] = [
+    [
+        "your CUDA kernel",
+        "splatcheck ptx my.ptx --manifest my.toml",
+        "cuda.md",
+        "splatcheck ptx --help",
+    ],
+    [
+        "your WGSL shader",
+        "splatcheck wgsl my.wgsl --manifest my.toml",
+        "wgsl.md",
+        "splatcheck wgsl --help",
+    ],
+    [
+        "your program",
+        "splatcheck check --command 'python3 mine.py'",
+        "program.md",
+        "splatcheck check --help",
+    ],
+    [
+        "forward and backward",
+        "splatcheck gradcheck --manifest pair.toml",
+        "gradcheck.md",
+        "splatcheck gradcheck --help",
+    ],
+    ["from Python", "splatcheck.check(your_function)", "python.md", "help(splatcheck.check)"],
+];
+
+/// What one comes for, in six lines. Pages are named where they are.
+fn welcome() -> String {
+    let mut text =
+        "splatcheck compares a GPU kernel's gradients with a float64 reference (all: splatcheck --help).\n".to_owned();
+    for [who, what, page, help] in WELCOME {
+        let page = format!("docs/src/{page}");
+        let more = if source_tree::has(&page) { &page } else { help };
+        text += &format!("  {who:20}  {what:44}  ({more})\n");
+    }
+    text
+}
 
 /// What `check` says to those who name no program.
 const NO_PROGRAM: &str = "check judges your own program, which --command starts: splatcheck check --command \
@@ -55,7 +87,7 @@ pub(super) fn with_command(
     };
     match words.get(1 + front) {
         None if words.len() <= 1 && !by_cargo => {
-            let nothing = clap::Command::new("splatcheck").override_help(WELCOME);
+            let nothing = clap::Command::new("splatcheck").override_help(welcome());
             let asked = nothing.arg_required_else_help(true).try_get_matches_from(words);
             asked.map(|_| Vec::new())
         }
@@ -120,6 +152,15 @@ mod tests {
         let said = typed(&["s"], false).expect_err("nothing is judged");
         assert_eq!(said.lines().count(), 6, "{said}");
         assert!(said.lines().all(|line| line.len() <= 100), "{said}");
+        for [_, what, page, help] in WELCOME {
+            let page = format!("docs/src/{page}");
+            assert!(
+                said.contains(what) && said.contains(&page),
+                "this test is in the tree: {said}"
+            );
+            assert!(source_tree::has(&page), "{page}");
+            assert!(2 + 20 + 2 + 44 + 2 + help.len() + 2 <= 100, "{help}");
+        }
         assert_eq!(typed(&["s"], true).as_deref(), Ok("s self-check"), "the main job");
         let error = with_command(vec!["s".into()], false).expect_err("nothing is judged");
         assert_eq!(error.exit_code(), 2, "no pass");
