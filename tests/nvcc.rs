@@ -132,7 +132,7 @@ fn a_cu_file_stands_for_ptx_wherever_a_kernel_is_read() {
     said.prints(&cu);
 }
 
-/// Writes what Python takes for PyTorch, with one header.
+/// Writes what Python takes for `PyTorch`, with one header.
 fn torch(packages: &Path) {
     let headers = packages.join("torch/include/torch");
     fs::create_dir_all(&headers).expect("a folder");
@@ -141,7 +141,7 @@ fn torch(packages: &Path) {
     fs::write(headers.join("extension.h"), "#define HALF 0.5f\n").expect("written");
 }
 
-/// The kernel includes a header of its own, and that one a header of PyTorch.
+/// The kernel includes a header of its own, and that one a header of `PyTorch`.
 #[test]
 fn headers_of_pytorch_are_found_behind_a_header_of_ones_own() {
     let test = "headers_of_pytorch_are_found_behind_a_header_of_ones_own";

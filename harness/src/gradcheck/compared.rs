@@ -90,7 +90,7 @@ pub(super) fn compared(
     let expected: Vec<_> = expected.collect();
     let largest = expected.iter().map(|(value, _)| value.abs()).filter(|size| size.is_finite());
     // It is odd, so that elements of every lane are among them.
-    let step = exact.len() / MOST_RIGHT | 1;
+    let step = (exact.len() / MOST_RIGHT) | 1;
     // Half a unit in the last place of the largest: what an f32 of this array's size may be off.
     let unit = largest.fold(0.0, f64::max) * f64::from(f32::EPSILON) / 2.0;
     for ((index, exact), (expected, doubt)) in exact.iter().enumerate().zip(expected) {
