@@ -305,7 +305,11 @@ fn pages_that_are_looked_up_link_a_term_where_it_is_first_used() {
             }
             let Some(link) = first_use(&text, term) else { continue };
             seen += 1;
-            let leads = |link: &String| link == heading || link.starts_with(explained);
+            // A page that is included from elsewhere leads here by another path.
+            let leads = |link: &String| {
+                let link = link.trim_start_matches("../docs/src/");
+                link == heading || link.starts_with(explained)
+            };
             if !link.as_ref().is_some_and(leads) {
                 wrong.push(format!("{page}: '{term}' needs [{term}]({heading})"));
             }
