@@ -35,7 +35,7 @@ struct Point {
         return low + (corner & 1) + (corner & 2 ? side : 0) + (corner & 4 ? side * side : 0);
     }
     __device__ float weight(unsigned corner) const {
-        return (corner & 1 ? x : 1.0f - x) * (corner & 2 ? y : 1.0f - y) * (corner & 4 ? z : 1.0f - z); // bug 2
+        return (corner & 1 ? x : 1.0f - x) * (corner & 2 ? y : 1.0f - y) * (corner & 4 ? z : 1.0f - z);
     }
     // Adds v times the derivative of a corner's weight.
     __device__ void slope(unsigned corner, float v, float (&v_position)[3]) const {
@@ -91,7 +91,7 @@ extern "C" __global__ void devoxelize(
 #pragma unroll 1
         for (unsigned corner = 0; corner < 8; corner++) {
             const float of_voxel = means[ROW * point.voxel(corner) + c];
-            sum += point.weight(corner) * of_voxel;
+            sum += point.weight(corner) * of_voxel; // bug 2
         }
         out[3 * i + c] = sum;
     }
