@@ -10,6 +10,7 @@ pub mod fuzz;
 pub mod grid;
 pub mod halves;
 pub mod layout;
+mod ndc;
 pub mod presets;
 pub mod rounded_cases;
 pub mod scatter;

@@ -15,6 +15,7 @@ use super::symbols::Symbols;
 use super::tensor::words::{folded, words};
 use super::tensor::{Rows, Tensor, Use, Width};
 use crate::floats::Stored;
+use crate::ndc::{by_ndc, half_side};
 use splatcheck_judge::verdict::{index, place};
 
 /// In which order the numbers of a buffer lie.
@@ -473,17 +474,6 @@ impl Array {
             };
         });
     }
-}
-
-/// Half a side of an image, exactly.
-#[expect(clippy::cast_precision_loss, reason = "an image's sides are far below 2^24")]
-fn half_side(side: usize) -> f32 {
-    side as f32 * 0.5
-}
-
-/// A gradient by pixels as one by normalized device coordinates, along an axis of an image of these sides.
-pub(crate) fn by_ndc(v: f32, axis: usize, size: [usize; 2]) -> f32 {
-    v * half_side(size[axis])
 }
 
 /// Puts a word into the output of a tensor's own name, where there is one.

@@ -12,7 +12,7 @@ use splatcheck_reference::splat::{
 };
 
 use super::project::ProjectStage;
-use crate::layout::array::by_ndc;
+use crate::ndc::by_ndc;
 use std::ops::Range;
 
 /// What goes into the stages.
