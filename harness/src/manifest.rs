@@ -79,6 +79,7 @@ mod bind;
 mod check;
 mod contents;
 mod judged;
+mod kept;
 mod program;
 mod text;
 mod types;
@@ -88,7 +89,8 @@ mod wgsl;
 
 pub use bind::BindError;
 pub(crate) use bind::{all_filled, entries, entry, filled, of_another_kind};
-pub use program::{Evaluated, Keeping, Kept, ManifestKernel};
+pub use kept::{Keeping, Kept};
+pub use program::{Evaluated, ManifestKernel};
 pub use splatcheck_workloads::layout::{
     Array, Expression, ExpressionError, Field, Function, KernelKind, Layout, Meaning, Operator,
     Rows, Symbols, Tensor, Width,

@@ -2,7 +2,6 @@
 //! another, and its outputs come back as the stage's.
 
 mod evaluated;
-mod kept;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +18,6 @@ use crate::manifest::types::{Argument, Contents, Fill, Launch, Manifest, Scalar,
 use crate::misuse::told;
 pub use evaluated::Evaluated;
 use evaluated::evaluate;
-pub use kept::{Keeping, Kept};
 use splatcheck_workloads::layout::{Array, Rows, Symbols, Tensor, packed};
 
 /// A manifest whose kernels are there and take what it gives them.
@@ -185,24 +183,24 @@ impl ManifestKernel {
 }
 
 /// The arrays of a run, made when a launch first names them.
-struct Arrays<'a> {
-    kernel: &'a Manifest,
-    symbols: Symbols,
+pub(super) struct Arrays<'a> {
+    pub(super) kernel: &'a Manifest,
+    pub(super) symbols: Symbols,
     inputs: &'a Tensors,
     views: Views,
     tensors: Vec<(&'a Array, Buffer)>,
-    named: Vec<(&'a str, Buffer)>,
-    own: Vec<Own<'a>>,
+    pub(super) named: Vec<(&'a str, Buffer)>,
+    pub(super) own: Vec<Own<'a>>,
     /// The place of the parameter that is made.
     place: &'a str,
 }
 
 /// An array that belongs to one parameter alone.
-struct Own<'a> {
+pub(super) struct Own<'a> {
     /// The parameter's.
-    place: &'a str,
-    contents: &'a Contents,
-    buffer: Buffer,
+    pub(super) place: &'a str,
+    pub(super) contents: &'a Contents,
+    pub(super) buffer: Buffer,
 }
 
 impl<'a> Arrays<'a> {
@@ -411,7 +409,7 @@ impl<'a> Arrays<'a> {
 
 impl ManifestKernel {
     /// The arrays behind the last launch.
-    fn launched<'a>(
+    pub(super) fn launched<'a>(
         &'a self,
         device: &mut ForeignDevice<'_>,
         inputs: &'a Tensors,

@@ -10,6 +10,10 @@ use super::error::{Problem, quoted};
 use super::notation::f32_from_bits;
 
 mod fault;
+mod places;
+
+pub use places::line_of;
+use places::{join, shown_value};
 
 /// How a number that TOML cannot say is written.
 pub const NUMBER_ADVICE: &str =
@@ -55,12 +59,6 @@ pub fn read_key<T: serde::de::DeserializeOwned>(key: &str, text: &str) -> Result
 
 fn empty<'a>() -> Spanned<DeValue<'a>> {
     Spanned::new(0..0, DeValue::Table(DeTable::new()))
-}
-
-/// Line, from 1, of a byte of the text.
-pub fn line_of(text: &str, byte: usize) -> usize {
-    let before = text.as_bytes().get(..byte).unwrap_or(text.as_bytes());
-    before.iter().filter(|&&b| b == b'\n').count() + 1
 }
 
 /// One table.
@@ -119,23 +117,6 @@ impl<'a> Table<'a> {
     /// Where there is none.
     pub fn need(&self, key: &str) -> Result<Node<'a>, Problem> {
         self.get(key).ok_or_else(|| self.problem(key, "missing", "it has no default"))
-    }
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
-}
-
-/// A value as a message shows it.
-fn shown_value(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => quoted(text),
-        DeValue::Integer(number) => number.to_string(),
-        DeValue::Float(number) => number.to_string(),
-        DeValue::Boolean(flag) => flag.to_string(),
-        DeValue::Datetime(date) => date.to_string(),
-        DeValue::Array(items) => format!("an array of {}", items.len()),
-        DeValue::Table(_) => "a table".to_owned(),
     }
 }
 

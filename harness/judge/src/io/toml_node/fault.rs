@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{join, line_of, shown_value};
+use super::places::{join, line_of, shown_value};
 use crate::io::error::{Problem, quoted};
 use crate::words;
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use splatcheck_gpu::emulator::{ForeignDevice, ForeignProgram};
 use splatcheck_gpu::{EngineError, Tensors};
 
-use super::{Arrays, ManifestKernel};
+use super::program::{Arrays, ManifestKernel};
 use crate::manifest::types::{Contents, Fill, Number};
 use crate::manifest::values::count;
 
