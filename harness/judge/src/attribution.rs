@@ -8,7 +8,9 @@
 mod factor;
 mod threads;
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 pub use factor::Factor;
 use splatcheck_emulator::{Contribution, Place};
@@ -179,7 +181,8 @@ pub fn explain(array: &WrongArray<'_>, parts: &dyn Fn(usize) -> Parts) -> Option
     if let Some(whole) = as_a_whole(array, all) {
         return Some(whole);
     }
-    let right: Vec<Wrong<'_>> = array.right.iter().map(with_parts).collect();
+    // Few explanations come to ask for them, and their parts are dear.
+    let right = LazyCell::new(|| array.right.iter().map(with_parts).collect::<Vec<_>>());
     let found = of_parts(array, (&tried, &right), &groups)?;
     if !is_surprising(tried.iter().map(chance), all) {
         return None;
@@ -223,9 +226,9 @@ fn chance(Wrong { element, .. }: &Wrong<'_>) -> (f64, f64) {
 
 /// The operand, line or threads whose part the wrong elements lack, or have otherwise. A line may be at fault in some
 /// elements alone; threads that are named are so in all, so that right elements count against them.
-fn of_parts(
+fn of_parts<'w>(
     array: &WrongArray<'_>,
-    (tried, right): (&[Wrong<'_>], &[Wrong<'_>]),
+    (tried, right): (&[Wrong<'w>], &impl Deref<Target = Vec<Wrong<'w>>>),
     [operands, pairs, copies, lines]: &[Vec<Part>; 4],
 ) -> Option<Explained> {
     let given = &tried.first()?.parts.given;

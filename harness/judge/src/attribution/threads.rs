@@ -1,6 +1,7 @@
 //! Which threads of the forward kernel wrong elements lack: a lane, a warp, the blocks of a view.
 
 use std::fmt;
+use std::ops::Deref;
 
 use splatcheck_emulator::{Contribution, Share, WARP};
 
@@ -187,7 +188,11 @@ impl Form {
 
 /// The first threads whose parts explain all wrong elements, in words, and are nothing in those that are right. They
 /// must not be all threads that contribute: those are no lane, warp or block among others.
-pub(super) fn explain(name: &str, wrong: &[Wrong<'_>], right: &[Wrong<'_>]) -> Option<String> {
+pub(super) fn explain<'w>(
+    name: &str,
+    wrong: &[Wrong<'w>],
+    right: &impl Deref<Target = Vec<Wrong<'w>>>,
+) -> Option<String> {
     let shares = &wrong.first()?.parts.shares;
     // Parts that are not the whole derivative explain nothing.
     if !wrong.iter().all(|wrong| is_about(whole(wrong), wrong.element.expected, wrong)) {
@@ -281,7 +286,7 @@ mod tests {
         let all = all.map(|(element, parts)| Wrong { element, parts: parts.clone() });
         let (right, wrong): (Vec<_>, Vec<_>) =
             all.partition(|Wrong { element, .. }| element.found == element.expected);
-        explain("v_x", &wrong, &right)
+        explain("v_x", &wrong, &&right)
     }
 
     #[test]
