@@ -83,10 +83,10 @@ pub(in crate::splat) fn of_project_on_image<'a>(
         ),
         changed(XYZW, |s| s.gaussians.quats.iter_mut().for_each(|quat| quat.rotate_right(1))),
         Hypothesis::new(FROM_ORIGIN, move || {
+            harmonics(stage)?;
             let mut other = stage.clone();
             let moved = other.cameras.iter_mut().flat_map(|camera| &mut camera.viewmat[..3]);
             moved.for_each(|row| row[3] = 0.0);
-            harmonics(stage)?;
             Some(with_outputs(predict(stage), predict(&other), |name| name == "colors"))
         }),
     ];

@@ -139,7 +139,7 @@ impl ImageStage {
             if !self.ndc {
                 return own;
             }
-            let v_means2d = camera.v_means2d.iter().map(|v| self.by_ndc(*v)).collect();
+            let v_means2d = camera.v_means2d.iter().map(|v| self.by_pixels(*v)).collect();
             SplatGradients { v_means2d, ..own }
         };
         let gradients: Vec<_> = self.gradients.iter().map(given).collect();
@@ -148,7 +148,7 @@ impl ImageStage {
 
     /// The gradient by pixels that a kernel makes of the rounded one by normalized device coordinates: by a quotient,
     /// or by a product with a reciprocal, which rounds twice.
-    fn by_ndc<S: Scalar>(&self, v: [f32; 2]) -> [S; 2] {
+    fn by_pixels<S: Scalar>(&self, v: [f32; 2]) -> [S; 2] {
         let sides = self.size.map(|side| side as usize);
         [0, 1].map(|axis| {
             let half = S::from_f64(0.5 * f64::from(self.size[axis]));
