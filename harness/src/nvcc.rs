@@ -68,7 +68,9 @@ impl Nvcc {
         };
         let folder = tempfile::tempdir().map_err(|error| unwritten(&error))?;
         let (ptx, header) = (folder.path().join("kernel.ptx"), folder.path().join("markers.cuh"));
-        std::fs::write(&header, MARKERS).map_err(|error| unwritten(&error))?;
+        if options.markers {
+            std::fs::write(&header, MARKERS).map_err(|error| unwritten(&error))?;
+        }
         let marked = [OsStr::new("-include"), header.as_os_str()];
         let run = |includes: &[OsString]| -> Result<_, NvccError> {
             // A source that has names of its own for these functions is compiled as it is.
