@@ -60,6 +60,14 @@ fn refused(text: &str) -> String {
     format!("{line}{problem}")
 }
 
+/// That the good manifest is refused in these words where one text in it is another.
+fn assert_refused([from, to]: [&str; 2], expected: &str) {
+    let bad = GOOD.replacen(from, to, 1);
+    assert_ne!(bad, GOOD, "nothing was changed: {from}");
+    let text = refused(&bad);
+    assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
+}
+
 #[test]
 fn a_manifest_means_what_it_says() {
     let manifest = Manifest::parse(GOOD).expect("it is right");
@@ -285,10 +293,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
             "line 6: the manifest is not understood (unknown field `block`, expected one of `zeros`",
         ),
     ] {
-        let bad = GOOD.replacen(from, to, 1);
-        assert_ne!(bad, GOOD, "nothing was changed: {from}");
-        let text = refused(&bad);
-        assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
+        assert_refused([from, to], expected);
     }
 }
 

@@ -28,9 +28,6 @@ fn a_value_of_a_wrong_type_is_said_with_its_line_its_key_and_what_is_expected() 
             "line 3: constants.alpha_min is 'x': expected a number",
         ),
     ] {
-        let bad = GOOD.replacen(from, to, 1);
-        assert_ne!(bad, GOOD, "nothing was changed: {from}");
-        let text = refused(&bad);
-        assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
+        assert_refused([from, to], expected);
     }
 }
