@@ -4,65 +4,23 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use splatcheck_emulator::{Conventions, Schedule};
+use splatcheck_emulator::Schedule;
 use splatcheck_judge::attribution::said_by_most;
 use splatcheck_judge::engines::command::CommandLine;
 use splatcheck_judge::interrupt;
 
 use super::made::made;
+use super::question::Question;
+use super::ran::{Digits, Found, Ran};
 use super::swept::Swept;
 
 use crate::gradcheck::{
-    Case, CaseProblem, Checked, Explained, Furthest, Judged, Manifest, Program, ProgramError,
-    Purpose, Touched, accuracy, check, compare, on_purpose, rounded_by, smaller,
+    Case, CaseProblem, Checked, Explained, Furthest, Manifest, Program, ProgramError, Purpose,
+    Touched, accuracy, check, compare, on_purpose, rounded_by, smaller,
 };
 
 /// Cases with something wrong that a convention is tried on.
 const FAILING: usize = 8;
-
-/// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Whether a backward kernel returns the derivatives of a forward kernel.
-    Gradient,
-    /// Whether two programs compute the same.
-    Equal,
-    /// How far a program is from its own exact values.
-    Accuracy,
-}
-
-impl Question {
-    const ALL: [Self; 3] = [Self::Gradient, Self::Equal, Self::Accuracy];
-
-    /// That of a command.
-    #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|question| question.name() == name)
-    }
-
-    /// Its command.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Gradient => "gradcheck",
-            Self::Equal => "compare",
-            Self::Accuracy => "accuracy",
-        }
-    }
-
-    /// What the elements of its arrays are.
-    pub(super) fn element(self) -> &'static str {
-        match self {
-            Self::Gradient => "derivative",
-            Self::Equal | Self::Accuracy => "element",
-        }
-    }
-
-    /// Whether no output depends on what this is the gradient of.
-    pub(super) fn is_constant(self, judged: &Judged) -> bool {
-        self == Self::Gradient && judged.compared > 0 && judged.zeros == judged.compared
-    }
-}
 
 /// Which cases.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,67 +58,11 @@ pub struct Asked {
     pub schedules: Vec<Schedule>,
 }
 
-/// What came of all cases.
-pub struct Ran {
-    /// What was asked.
-    pub question: Question,
-    /// Case by case: its index and what came of it.
-    pub all: Vec<(u64, Checked)>,
-    /// The first case with something wrong, made smaller where it was drawn.
-    pub found: Option<Found>,
-    /// At which values of what is swept something was wrong.
-    pub swept: Swept,
-    /// Where the derivative is another on purpose.
-    pub conventions: Conventions,
-    /// Whether Ctrl-C came before all cases were run.
-    pub interrupted: bool,
-    /// What the verdict does not speak of, because nobody wanted it looked for.
-    pub not_sought: Option<String>,
-    /// The arrays of all cases, added up.
-    arrays: BTreeMap<String, Judged>,
-    /// Of each array whose exact values were asked for the element that is furthest from its own, of all cases.
-    pub(super) furthest: BTreeMap<String, Digits>,
-    /// Each array of the manifest that no launch of any case used, and how it would be used.
-    pub(super) unused: Vec<(String, &'static str)>,
-    /// How many cases were not run, since a kernel did not end in one before.
-    pub left_out: u64,
-    /// The first case that could not be run, and why. Without a finding in another one it is an error.
-    pub refused: Option<(u64, ProgramError)>,
-    /// The first cases with something wrong and their orders: a convention must hold for all of them.
-    failing: Vec<(Case, usize)>,
-}
-
-/// The element of an array that is furthest from its exact value.
-pub(super) struct Digits {
-    pub(super) furthest: Furthest,
-    pub(super) shape: Vec<usize>,
-    /// The case's index.
-    pub(super) index: u64,
-    case: Case,
-    order: usize,
-    /// The lines whose roundings take it there: see [`rounded_by`].
-    pub(super) lines: Vec<(String, f64)>,
-}
-
 /// So many lost bits are worth a word: fewer are lost by roundings as they come.
 const LOST_BITS: u32 = 4;
 
 /// The report explains so many arrays: those with the fewest right bits.
 const MOST_ARRAYS: usize = 3;
-
-/// A case with something wrong.
-pub struct Found {
-    /// Its index.
-    pub index: u64,
-    /// The case.
-    pub case: Case,
-    /// Which of the orders it ran in.
-    pub order: usize,
-    /// What came of it.
-    pub checked: Checked,
-    /// A convention that would make it right.
-    pub purpose: Option<Purpose>,
-}
 
 impl Asked {
     /// The case of an index, once for each combination of what is swept.
@@ -424,87 +326,4 @@ fn looks_like(all: &[(u64, Checked)]) -> Option<Explained> {
     let wrong: Vec<_> =
         numbers.filter(|one| one.is_wrong()).map(|one| one.explained.as_ref()).collect();
     said_by_most(&wrong)
-}
-
-impl Ran {
-    /// Whether something is wrong.
-    #[must_use]
-    pub fn is_wrong(&self) -> bool {
-        self.all.iter().any(|(_, checked)| checked.is_wrong())
-    }
-
-    /// The verdict in a word or two.
-    #[must_use]
-    pub fn verdict(&self) -> &'static str {
-        match self.question {
-            _ if self.is_wrong() => "disagree",
-            _ if self.not_judged().is_some() => "not judged",
-            Question::Accuracy => "measured",
-            Question::Gradient | Question::Equal => "agree",
-        }
-    }
-
-    /// What came of another case.
-    fn add(&mut self, index: u64, checked: Checked) {
-        for judged in &checked.arrays {
-            let sum = self.arrays.entry(judged.name.clone()).or_insert_with(|| Judged {
-                name: judged.name.clone(),
-                of: judged.of.clone(),
-                ..Judged::default()
-            });
-            sum.compared += judged.compared;
-            sum.zeros += judged.zeros;
-            sum.by_value += judged.by_value;
-            sum.unknown += judged.unknown;
-            sum.wrong.extend(&judged.wrong);
-            sum.worst = sum.worst.max(judged.worst);
-            sum.rounding = sum.rounding.max(judged.rounding);
-            let furthest = [sum.furthest, judged.furthest].into_iter().flatten();
-            sum.furthest = furthest.max_by(|one, other| one.part().total_cmp(&other.part()));
-        }
-        self.all.push((index, checked));
-    }
-
-    /// The arrays of all cases, added up.
-    #[must_use]
-    pub fn arrays(&self) -> &BTreeMap<String, Judged> {
-        &self.arrays
-    }
-
-    /// Why too little was judged of some array, or of all; `None` where of each at least half was.
-    #[must_use]
-    pub fn not_judged(&self) -> Option<String> {
-        let (question, arrays) = (self.question, self.arrays());
-        let named = |unjudged: &dyn Fn(&Judged) -> bool| -> Vec<&str> {
-            let all = arrays.values().filter(|judged| unjudged(judged));
-            all.map(|judged| judged.name.as_str()).collect()
-        };
-        let names = named(&|judged| judged.compared == 0 || question.is_constant(judged));
-        let what = question.element();
-        if arrays.is_empty() {
-            return Some("nothing was judged: the manifest has no array to compare".to_owned());
-        }
-        if !names.is_empty() {
-            return Some(format!(
-                "not judged: {}: of all cases no {what} could be compared, or all are zero; the lines above \
-                 say why",
-                names.join(", ")
-            ));
-        }
-        let names = named(&Judged::is_mostly_unknown);
-        if !names.is_empty() {
-            return Some(format!(
-                "not judged: {}: of all cases fewer than half of the {what}s could be compared; the lines \
-                 above say why",
-                names.join(", ")
-            ));
-        }
-        let unused: Vec<&str> = self.unused.iter().map(|(name, _)| name.as_str()).collect();
-        (!unused.is_empty()).then(|| {
-            format!(
-                "not judged: {}: no kernel used it in any case; name what the kernels use, or leave it out",
-                unused.join(", ")
-            )
-        })
-    }
 }

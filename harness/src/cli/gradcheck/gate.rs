@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::asked::{Found, Question, Ran};
 use super::options::Plan;
+use super::question::Question;
+use super::ran::{Found, Ran};
 use crate::cli::exit::CliError;
 use crate::gradcheck::{Judged, file_and_line};
 use splatcheck_judge::gate::{Provenance, sarif, xml};

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::asked::{Asked, Cases, Question};
+use super::asked::{Asked, Cases};
+use super::question::Question;
 use crate::cli::command::seconds;
 use crate::cli::compiler::{Compiler, CompilerArgs};
 use crate::cli::exit::CliError;

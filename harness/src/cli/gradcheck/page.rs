@@ -8,9 +8,10 @@ use splatcheck_judge::io::write::write_file;
 use splatcheck_judge::report::page::{document, provenance, source};
 use splatcheck_judge::words::count;
 
-use super::asked::{Found, Question, Ran};
 use super::gate::{explained_at, how_many};
 use super::options::Plan;
+use super::question::Question;
+use super::ran::{Found, Ran};
 use super::report::{AGAIN, departures, notes, on_purpose, rows, setting, worst};
 use crate::cli::exit::CliError;
 use crate::gradcheck::Judged;

@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::asked::{Asked, Cases, Found, Question};
+use super::asked::{Asked, Cases};
 use super::options::Plan;
+use super::question::Question;
+use super::ran::Found;
 use crate::cli::exit::CliError;
 use crate::gradcheck::{Case, Manifest};
 use crate::user_kernel::{KernelLimits, Observe};

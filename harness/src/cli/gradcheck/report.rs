@@ -8,8 +8,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use splatcheck_emulator::{Conventions, Schedule, UNKNOWN_FUNCTION};
 
-use super::asked::{Found, Question, Ran};
 use super::options::Plan;
+use super::question::Question;
+use super::ran::{Found, Ran};
 use super::replayed::notes_of;
 use crate::cli::exit::CliError;
 use crate::gradcheck::{
