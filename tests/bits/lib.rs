@@ -1,7 +1,7 @@
 //! The oracle's results on a few scenes as hashes, to compare between builds and processors.
 
 use splatcheck_reference::arithmetic::{Bounded, Ieee, Model, Scalar, Vectorized, WgslExpZero};
-use splatcheck_reference::splat::bounds::{self, GradientBounds, RasterBounds};
+use splatcheck_reference::splat::bounds::{self, Compiled, GradientBounds, RasterBounds};
 use splatcheck_reference::splat::rasterize::{Raster, rasterize};
 use splatcheck_reference::splat::render::{Gradients, project_scene, render_backward};
 use splatcheck_reference::splat::synthetic::frustum;
@@ -110,7 +110,7 @@ fn raster<S: Scalar>(r: &Raster<S>) -> Vec<S> {
 }
 
 /// The bounds of the rasterization stages, from inputs that f32 computed, under one model.
-fn stages<M: Model>(name: &str, scene: &Scene<f32>, convention: &Convention) -> String {
+fn stages<M: Compiled>(name: &str, scene: &Scene<f32>, convention: &Convention) -> String {
     type B<M> = Bounded<M>;
     let projected = project_scene(scene, 1, convention).expect("few pairs");
     let exact = rasterize::<f32>(&projected.view(scene, 1, convention));

@@ -106,12 +106,12 @@ def test_a_projection_that_knows_the_size_of_the_image(preset, level, module, fu
 def test_a_jax_kernel_from_scene_to_gradients(preset, module, function, bug, scenes, monkeypatch, tmp_path):
     pytest.importorskip("jax", reason="NOT EXERCISED: jax is not installed")
     right = kernel(module, function, monkeypatch)
-    others = ["harmonics", "tile-corner"]
+    others = ["harmonics"]
     for scene in [*others, *scenes]:
         (tmp_path / f"{scene}.toml").write_text(CHANGED[scene]() if scene in CHANGED else text_of(scene))
     options = {"preset": preset, "level": "full", "corpus": tmp_path, "count": 0, "layouts": False}
     result = splatcheck.check(right, **options)
-    assert result.verdict == "agree" and result.cases >= 3, result
+    assert result.verdict == "agree" and result.cases >= 2, result
     for scene in others:
         (tmp_path / f"{scene}.toml").unlink()
     wrong = splatcheck.check(lambda x, meta: right(x, meta, bug), **options)
@@ -123,8 +123,8 @@ def test_a_right_jax_kernel_has_no_element_outside_its_bounds(monkeypatch):
     differentiation loses there more than its bound."""
     pytest.importorskip("jax", reason="NOT EXERCISED: jax is not installed")
     right = kernel("inria_full", "rasterize_gaussians", monkeypatch)
-    result = splatcheck.check(right, preset="inria", level="full", corpus=None, count=24, layouts=False)
-    assert result.disagree == 0 and not result.findings and result.judged == 24, result
+    result = splatcheck.check(right, preset="inria", level="full", corpus=None, count=8, layouts=False)
+    assert result.disagree == 0 and not result.findings and result.judged == 8, result
 
 
 LEVELS = [

@@ -345,6 +345,11 @@ impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
     }
 
     #[inline(always)]
+    fn apart<R>(self, part: impl FnOnce() -> R) -> R {
+        self.value.apart(part)
+    }
+
+    #[inline(always)]
     fn sqrt(self) -> Self {
         let v = self.value.sqrt();
         let least = self.value - self.radius;

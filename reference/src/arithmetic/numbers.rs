@@ -80,6 +80,13 @@ pub trait Arith:
     #[must_use]
     fn sqrt(self) -> Self;
 
+    /// What `part` gives, compiled as a function of its own for the same registers: a compiler's time grows faster
+    /// than the function.
+    #[inline(always)]
+    fn apart<R>(self, part: impl FnOnce() -> R) -> R {
+        part()
+    }
+
     /// The smaller of two numbers; `other` where `self` is NaN.
     #[must_use]
     fn min(self, other: Self) -> Self;

@@ -60,7 +60,8 @@ fn coin() -> bool {
     DRAW.with(|draw| draw.borrow_mut().0.unit() < 0.5)
 }
 
-/// One f32, and the exact product where it was rounded from one.
+/// One f32, and the exact product where it was rounded from one. Its operations stay functions: a walk with all of
+/// them inside takes minutes to compile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Perturbed<M> {
     value: f32,
@@ -133,6 +134,7 @@ impl<M: Model> Perturbed<M> {
 impl<M: Model> Add for Perturbed<M> {
     type Output = Self;
 
+    #[inline(never)]
     fn add(self, other: Self) -> Self {
         let (mut x, mut y) = (self.read(), other.read());
         // Fused: one of the operands, if it is a product, is not rounded before the addition.
@@ -166,6 +168,7 @@ impl<M: Model> Sub for Perturbed<M> {
 impl<M: Model> Mul for Perturbed<M> {
     type Output = Self;
 
+    #[inline(never)]
     fn mul(self, other: Self) -> Self {
         // 24 + 24 bits: exact in f64.
         let product = self.read() * other.read();
@@ -176,6 +179,7 @@ impl<M: Model> Mul for Perturbed<M> {
 impl<M: Model> Div for Perturbed<M> {
     type Output = Self;
 
+    #[inline(never)]
     fn div(self, other: Self) -> Self {
         Self::within(self.read() / other.read(), M::TABLE.div_ulp)
     }
@@ -186,6 +190,7 @@ impl<M: Model> Arith for Perturbed<M> {
         Self::from_f64(c)
     }
 
+    #[inline(never)]
     fn exp(self) -> Self {
         let x = self.read();
         if x == 0.0 && M::TABLE.exp_of_zero_is_one {
@@ -195,6 +200,7 @@ impl<M: Model> Arith for Perturbed<M> {
         Self::within(elementary::exp(x), ulps)
     }
 
+    #[inline(never)]
     fn sqrt(self) -> Self {
         Self::within(self.read().sqrt(), M::TABLE.sqrt_ulp)
     }

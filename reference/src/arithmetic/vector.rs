@@ -91,6 +91,11 @@ macro_rules! row {
             }
 
             #[inline(always)]
+            fn apart<R>(self, part: impl FnOnce() -> R) -> R {
+                Simd::vectorize(self.simd, Part(part))
+            }
+
+            #[inline(always)]
             fn mul_add(self, factor: Self, term: Self) -> Self {
                 $mul_add(self, factor, term)
             }
@@ -214,6 +219,18 @@ impl<S: Simd> Exponent for Row<S> {
         let (simd, amount) = (self.simd, self.simd.transmute_u64s_f64s(amount));
         let moved = simd.add_u64s(simd.transmute_u64s_f64s(self.lanes), amount);
         self.with(simd.transmute_f64s_u64s(moved))
+    }
+}
+
+/// A part of a job that pulp runs with the registers of the whole.
+struct Part<F>(F);
+
+impl<R, F: FnOnce() -> R> WithSimd for Part<F> {
+    type Output = R;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> R {
+        (self.0)()
     }
 }
 

@@ -15,7 +15,8 @@
 //! such a program or another order of products makes of an entry's gradient, `weight` says. Of a point without a cell
 //! ([`super`]) nothing is known, and since it may be added to any entry of the level, nothing of these.
 
-pub mod gate;
+mod compiled;
+mod gate;
 mod keys;
 mod possible;
 mod sum;
@@ -32,7 +33,8 @@ pub use possible::Undecided;
 use possible::{Seen, see};
 use rayon::prelude::*;
 
-pub use keys::{Keys, keys};
+pub use compiled::{Compiled, backward, backward_input, forward, gated_backward, keys};
+pub use keys::Keys;
 use sum::{Otherwise, Sum};
 use weight::Weight;
 
@@ -86,12 +88,8 @@ impl<M: Model, const D: usize> Seen<M, D> {
     }
 }
 
-/// Bounds of the features, `[N,L,F]`: see [`super::forward`].
-///
-/// # Panics
-/// For arrays that do not fit the grid.
-#[must_use]
-pub fn forward<M: Model>(grid: &Grid, positions: &[f32], table: &[f32]) -> Bounds<M> {
+/// What [`forward`] gives.
+fn features<M: Model>(grid: &Grid, positions: &[f32], table: &[f32]) -> Bounds<M> {
     let grid = &*grid.under::<M>();
     points(grid, positions);
     check_table(grid, table);
@@ -158,13 +156,8 @@ fn forward_part<M: Model, const D: usize>(
     Bounds { elements, sums: of_lanes, undecided }
 }
 
-/// Bounds of the positions' gradients, `[N,d]`: see [`super::backward_input`]. The features' may be bounded
-/// themselves.
-///
-/// # Panics
-/// For arrays that do not fit the grid.
-#[must_use]
-pub fn backward_input<M: Model>(
+/// What [`backward_input`] gives, of features' gradients that may be bounded themselves.
+fn of_positions<M: Model>(
     grid: &Grid,
     positions: &[f32],
     table: &[f32],
@@ -252,12 +245,8 @@ fn slopes<M: Model, const D: usize>(
     sums
 }
 
-/// Bounds of the entries' gradients, `[E,F]`: see [`super::backward`]. The features' may be bounded themselves.
-///
-/// # Panics
-/// For arrays that do not fit the grid.
-#[must_use]
-pub fn backward<M: Model>(
+/// What [`backward`] gives, of features' gradients that may be bounded themselves.
+fn of_entries<M: Model>(
     grid: &Grid,
     positions: &[f32],
     v_features: &[impl Input<Bounded<M>>],

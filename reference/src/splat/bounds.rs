@@ -18,6 +18,7 @@ mod backward_lanes;
 mod backward_paths;
 mod bin;
 mod camera;
+mod compiled;
 mod forward_lanes;
 mod forward_paths;
 mod forward_subsets;
@@ -36,11 +37,13 @@ mod unordered;
 mod weights;
 
 pub use alpha::MAX_PATHS;
-pub use backward::{GradientBounds, backward, backward_as};
-pub use forward_lanes::{RasterBounds, forward, forward_rounded};
-pub use pair::{PairBounds, pair};
-pub use pipeline::{PipelineBounds, pipeline};
-pub use project::{
-    ProjectionBounds, ProjectionGradientBounds, project, project_backward, project_on_image,
+pub use backward::GradientBounds;
+pub use compiled::{
+    Compiled, backward, backward_as, forward, forward_rounded, pipeline, project, project_backward,
+    project_on_image,
 };
+pub use forward_lanes::RasterBounds;
+pub use pair::{PairBounds, pair};
+pub use pipeline::PipelineBounds;
+pub use project::{ProjectionBounds, ProjectionGradientBounds};
 pub use undecided::Undecided;

@@ -4,7 +4,7 @@ use super::case::Points;
 use super::steps::Places;
 use splatcheck_judge::judge::{ByLane, Expectation, Output, OutputBound, Rows, Terms};
 use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
-use splatcheck_reference::grid::bounds::{self, Undecided};
+use splatcheck_reference::grid::bounds::{self, Compiled, Undecided};
 use splatcheck_reference::grid::gate::{AtGates, gated};
 
 /// How many comparisons roundings leave open.
@@ -18,7 +18,7 @@ fn intervals<M: Model>(name: &'static str, shape: Vec<usize>, all: &[Bounded<M>]
 }
 
 /// The features of all points.
-pub(super) fn forward<M: Model>(case: &Points) -> Expectation {
+pub(super) fn forward<M: Compiled>(case: &Points) -> Expectation {
     let Points { grid, positions, table, .. } = case;
     let bounds = bounds::forward::<M>(grid, positions, table);
     let shape = vec![case.points(), grid.levels().len(), grid.features()];
@@ -28,7 +28,7 @@ pub(super) fn forward<M: Model>(case: &Points) -> Expectation {
 }
 
 /// The gradients of the points.
-pub(super) fn backward_input<M: Model>(case: &Points) -> Expectation {
+pub(super) fn backward_input<M: Compiled>(case: &Points) -> Expectation {
     let Points { grid, positions, table, v_features, .. } = case;
     let bounds = bounds::backward_input::<M>(grid, positions, table, v_features);
     let shape = vec![case.points(), grid.dimensions()];
@@ -37,7 +37,7 @@ pub(super) fn backward_input<M: Model>(case: &Points) -> Expectation {
 }
 
 /// The gradients of the table: sums of one term for each corner of each point.
-pub(super) fn backward<M: Model>(case: &Points) -> Expectation {
+pub(super) fn backward<M: Compiled>(case: &Points) -> Expectation {
     let Points { grid, positions, v_features, .. } = case;
     let bounds = bounds::backward::<M>(grid, positions, v_features);
     let count = grid.entries();
@@ -65,11 +65,11 @@ pub(super) fn gate<M: Model>(case: &Points) -> Expectation {
 }
 
 /// The gradients of the features and of the gates.
-pub(super) fn gate_backward<M: Model>(case: &Points) -> Expectation {
+pub(super) fn gate_backward<M: Compiled>(case: &Points) -> Expectation {
     let at = case.at_gate().unwrap_or_default();
     let shape = vec![case.points(), case.grid.levels().len(), case.grid.features()];
     let AtGates { v_features, v_gates } =
-        bounds::gate::gated_backward::<M, f32>(&at.gates, &at.features, &case.v_features);
+        bounds::gated_backward::<M>(&at.gates, &at.features, &case.v_features);
     let rows = vec![
         intervals("v_features", shape, &v_features),
         intervals("v_gates", vec![case.points()], &v_gates),
@@ -79,7 +79,7 @@ pub(super) fn gate_backward<M: Model>(case: &Points) -> Expectation {
 
 /// Which lane has which entry at which step. A workgroup that is at a corner is taken for one by itself: it
 /// adds up and sends what it has there before it goes on.
-fn lanes<M: Model>(case: &Points) -> ByLane {
+fn lanes<M: Compiled>(case: &Points) -> ByLane {
     let keys = bounds::keys::<M>(&case.grid, &case.positions);
     let places = Places::of(case);
     let mut rows = vec![bounds::Keys::NONE; places.lanes()];

@@ -15,8 +15,8 @@
 
 use std::path::Path;
 
-use splatcheck_reference::arithmetic::{Model, Scalar};
-use splatcheck_reference::grid::bounds::{self, Undecided};
+use splatcheck_reference::arithmetic::Scalar;
+use splatcheck_reference::grid::bounds::{self, Compiled, Undecided};
 use splatcheck_reference::grid::gate::Gradients;
 use splatcheck_reference::grid::{self, Input};
 
@@ -100,7 +100,7 @@ impl Radii {
 }
 
 /// The same under the model `M`.
-fn radii<M: Model>(case: &Points) -> Radii {
+fn radii<M: Compiled>(case: &Points) -> Radii {
     let Points { grid, positions, table, v_features, .. } = case;
     let radii = |bounds: bounds::Bounds<M>| -> Vec<f64> {
         bounds.elements.iter().map(|number| number.radius()).collect()

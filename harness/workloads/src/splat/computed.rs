@@ -8,8 +8,8 @@ use super::files::result_file::{Number, Radii, write_result};
 use splatcheck_judge::io::InputError;
 use splatcheck_judge::judge::Arithmetic;
 use splatcheck_judge::under;
-use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Model, Scalar, Vectorized};
-use splatcheck_reference::splat::bounds::{Undecided, pipeline};
+use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Scalar, Vectorized};
+use splatcheck_reference::splat::bounds::{Compiled, Undecided, pipeline};
 use splatcheck_reference::splat::rasterize::{Raster, rasterize};
 use splatcheck_reference::splat::render::{
     Gradients, Projected, Stage, project_scene, render_backward_with,
@@ -69,7 +69,7 @@ impl Computed<f64> {
     }
 }
 
-fn bounds_under<M: Model>(
+fn bounds_under<M: Compiled>(
     case: &Case,
     computed: &Computed<f64>,
 ) -> Result<(Radii<f64>, Undecided), TooManyPairs> {

@@ -18,8 +18,9 @@ use splatcheck_judge::judge::{Arithmetic, Bound, Expectation, Output, OutputBoun
 use splatcheck_judge::under;
 use splatcheck_judge::words::count;
 use splatcheck_judge::workload::{AnyCase, CaseError, CaseId, FailedRun, Job, Notes, Oracle};
-use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Model};
+use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders};
 use splatcheck_reference::splat::TooManyPairs;
+use splatcheck_reference::splat::bounds::Compiled;
 use splatcheck_reference::splat::bounds::pipeline;
 use splatcheck_reference::splat::render::{Gradients, render_backward};
 use splatcheck_reference::splat::scene::{Colors, Scene};
@@ -144,7 +145,7 @@ impl Oracle for WholeOracle {
     }
 }
 
-fn expect<M: Model>(oracle: &WholeOracle) -> Expectation {
+fn expect<M: Compiled>(oracle: &WholeOracle) -> Expectation {
     let (scene, values) = (&oracle.case.scene, &oracle.gradients);
     // A program's own derivation is not known: the bounds hold every standard one.
     let activated = oracle.raw.activated::<Bounded<M>>(scene);

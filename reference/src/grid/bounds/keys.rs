@@ -23,12 +23,8 @@ impl Keys {
     pub const NONE: u32 = u32::MAX;
 }
 
-/// The entries of all corners, as a program may have them that conforms to the model.
-///
-/// # Panics
-/// For positions that do not fit the grid.
-#[must_use]
-pub fn keys<M: Model>(grid: &Grid, positions: &[f32]) -> Keys {
+/// What [`super::keys()`] gives.
+pub(super) fn of_corners<M: Model>(grid: &Grid, positions: &[f32]) -> Keys {
     let grid = &*grid.under::<M>();
     let corners = corners_of_cell(grid.encoding(), grid.dimensions());
     let count = points(grid, positions) * corners * grid.levels().len();

@@ -1,7 +1,7 @@
 //! Bounds that are known by hand: exact where nothing rounds, both ways where roundings decide, and
 //! infinite where nothing is promised.
 
-use super::bounds::Keys;
+use super::bounds::{Compiled, Keys};
 use super::*;
 use crate::arithmetic::{Bounded, Cuda, Model, Scalar, Wgsl};
 
@@ -53,7 +53,7 @@ fn exact_lattices_have_no_radius() {
 }
 
 /// A point one f32 below a vertex of an inexact scale, whose floor roundings decide.
-fn undecided<M: Model>(encoding: Encoding) -> (Grid, [f32; 1]) {
+fn undecided<M: Compiled>(encoding: Encoding) -> (Grid, [f32; 1]) {
     let grid = Grid::new(encoding, [1, 1], &[2.7], &[8], &[0, 8]).expect("it fits");
     let at = |x: f32| bounds::forward::<M>(&grid, &[x], &TABLE).undecided.floors;
     let mut x = 2.5_f32 / 2.7;

@@ -2,7 +2,8 @@
 //! arithmetic model, their points in random orders, lie inside them.
 
 use super::*;
-use crate::arithmetic::{Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, perturb};
+use crate::arithmetic::{Cuda, CudaFast, Ieee, Luck, Perturbed, Scalar, Wgsl, perturb};
+use crate::grid::bounds::Compiled;
 use std::collections::BTreeMap;
 
 /// Observed error over bound by output, and comparisons that were followed more than one way.
@@ -75,7 +76,7 @@ fn shuffled(case: &Case, random: &mut Random) -> [Vec<f32>; 2] {
     [rows(&case.positions, d), rows(&case.v_features, row)]
 }
 
-fn check<M: Model>(case: &Case, of: &str, seed: usize, observed: &mut Observed) {
+fn check<M: Compiled>(case: &Case, of: &str, seed: usize, observed: &mut Observed) {
     let Case { grid, positions, table, v_features } = case;
     let features = bounds::forward::<M>(grid, positions, table);
     let slopes = bounds::backward_input::<M>(grid, positions, table, v_features);

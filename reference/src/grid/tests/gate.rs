@@ -1,11 +1,12 @@
 //! A gate's gradients are the derivatives of what lies behind it, and its bounds hold.
 
 use super::*;
-use crate::arithmetic::{Cuda, CudaFast, Dual, Luck, Model, Perturbed, Scalar, Wgsl, perturb};
+use crate::arithmetic::{Cuda, CudaFast, Dual, Luck, Perturbed, Scalar, Wgsl, perturb};
+use crate::grid::bounds::Compiled;
 use crate::grid::gate::{AtGates, Gated, gated, gated_backward};
 use approx::assert_abs_diff_eq;
 
-impl<M: Model> Input<Self> for Perturbed<M> {
+impl<M: Compiled> Input<Self> for Perturbed<M> {
     fn lift(self) -> Self {
         self
     }
@@ -141,7 +142,7 @@ fn gradients_are_differences_of_the_loss() {
 }
 
 /// Observed error over bound of every output.
-fn check<M: Model>(hollow: &Hollow, seed: u64, ratios: &mut [Vec<f64>; 4]) {
+fn check<M: Compiled>(hollow: &Hollow, seed: u64, ratios: &mut [Vec<f64>; 4]) {
     let (gated, v) = (hollow.gated(), &hollow.case.v_features);
     let features = gated.feature_bounds::<M>();
     let bounds = gated.gradient_bounds::<M>(v);

@@ -12,7 +12,7 @@ use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::formulated::BackwardView;
 use crate::splat::formulation::TermFormat;
 use crate::splat::reach::footprints;
-use crate::splat::view::{LossView, RasterView};
+use crate::splat::view::RasterView;
 use rayon::prelude::*;
 
 /// Bounds of every element of the stage's output.
@@ -44,23 +44,8 @@ impl GradientBounds {
     }
 }
 
-/// Bounds of the whole image, in the standard formulation.
-#[must_use]
-pub fn backward<M: Model>(
-    view: &RasterView<'_, Bounded<M>>,
-    loss: &LossView<'_, Bounded<M>>,
-) -> GradientBounds {
-    backward_as(view, &BackwardView::standard(*loss))
-}
-
-/// Bounds of the whole image, in the formulation of `inputs`: how far an f32 evaluation of that
-/// expression may lie from its value (see [`crate::splat::formulated`]).
-///
-/// A walk from the front decides the stop again, so an undecided one is followed both ways; the
-/// pixel's value is what f64 decides, from the inputs that the formulation reads.
-///
-#[must_use]
-pub fn backward_as<M: Model>(
+/// What [`super::backward_as`] gives.
+pub(super) fn in_terms<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     inputs: &BackwardView<'_, Bounded<M>>,
 ) -> GradientBounds {

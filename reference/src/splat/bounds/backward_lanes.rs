@@ -141,8 +141,14 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         let lanes = constants.zero.center();
         let splat = Splat::new(&entry.footprint, lanes);
         let depth = lanes.like(entry.depth as f64);
-        self.along.fill(&splat, &state.samples, entries.extent(entry, &state.tile), lane);
-        self.slopes.fill(&splat, &self.along);
+        let extent = entries.extent(entry, &state.tile);
+        lanes.apart(
+            #[inline(always)]
+            || {
+                self.along.fill(&splat, &state.samples, extent, lane);
+                self.slopes.fill(&splat, &self.along);
+            },
+        );
         self.sums.fill(Sum { value: lanes, magnitude: lanes, radius: lanes });
         self.count = lanes;
         let d = self.color.len();
@@ -154,9 +160,11 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
                 continue;
             }
             let place = self.along.at(column, row);
-            let Some(alpha) = lanes::alpha_at(&splat, constants, place, active) else {
-                continue;
-            };
+            let alpha = lanes.apart(
+                #[inline(always)]
+                || lanes::alpha_at(&splat, constants, place, active),
+            );
+            let Some(alpha) = alpha else { continue };
             let takes = lanes.and(active, alpha.visible);
             let kept = match state.kept.get(at) {
                 Some(kept) => lanes.lt(lanes.load(&kept[lane..])),
@@ -206,8 +214,13 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
     ) -> L::Mask {
         let (lanes, zero) = (constants.zero.center(), constants.zero);
         let t_before: Bounded<M, L> = block.t.load(lanes, lane);
-        let t = in_front(formulation, alpha.alpha, t_before);
-        let t_after = beyond(formulation, alpha.alpha, t);
+        let [t, t_after] = lanes.apart(
+            #[inline(always)]
+            || {
+                let t = in_front(formulation, alpha.alpha, t_before);
+                [t, beyond(formulation, alpha.alpha, t)]
+            },
+        );
         let (mut takes, mut open) = (takes, lanes.and(takes, lanes.not(takes)));
         if decides_stops {
             let stop = constants.stops(t, t_after);
@@ -228,10 +241,17 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
             parts: [block.parts[0].load(lanes, lane), block.parts[1].load(lanes, lane)],
         };
         let (at, extra) = ([alpha.alpha, t], formulation.extra_roundings());
-        let v_alpha = unblend(formulation, at, ends, color, v_pixel, remainder, v_color);
+        let v_alpha = lanes.apart(
+            #[inline(always)]
+            || unblend(formulation, at, ends, color, v_pixel, remainder, v_color),
+        );
         let gauss = constants.gauss_of_gradient(alpha.gauss, [splat.opacity, alpha.raw]);
         let of_alpha = [splat.opacity, gauss, v_alpha];
-        let gradient = alpha_vjp_along(slopes.at(along, column, row), of_alpha, extra).to_array();
+        let slopes = slopes.at(along, column, row);
+        let gradient = lanes.apart(
+            #[inline(always)]
+            || alpha_vjp_along(slopes, of_alpha, extra).to_array(),
+        );
         let clamps = constants.clamps(alpha.raw);
         let value_clamps = constants.alpha_max.center().lt(alpha.raw.center());
         for (i, (sum, &term)) in sums.iter_mut().zip(gradient.iter().chain(&*v_color)).enumerate() {
@@ -300,8 +320,8 @@ fn cut<M: Model, L: Lanes<Elem = f64>>(
 mod tests {
     use super::*;
     use crate::arithmetic::{Wgsl, dispatch};
-    use crate::splat::bounds::backward::{GradientBounds, backward_as};
     use crate::splat::bounds::tests::views::TestView;
+    use crate::splat::bounds::{GradientBounds, backward_as};
     use crate::splat::formulated::{BackwardView, Omitted};
     use crate::splat::formulation::WalkOrder;
     use crate::splat::reach::footprints;

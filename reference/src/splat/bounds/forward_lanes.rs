@@ -33,16 +33,8 @@ pub struct RasterBounds<M> {
     pub undecided: u64,
 }
 
-/// Bounds of the whole image.
-#[must_use]
-pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
-    forward_rounded(view, ExtraRoundings::NONE)
-}
-
-/// Bounds of the whole image for a program that rounds each term so often besides on its way into the
-/// power, alpha, the transmittance and the weight of a colour.
-#[must_use]
-pub fn forward_rounded<M: Model>(
+/// What [`super::forward_rounded`] gives.
+pub(super) fn in_tiles<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     extra: ExtraRoundings,
 ) -> RasterBounds<M> {

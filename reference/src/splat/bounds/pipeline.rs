@@ -51,12 +51,8 @@ struct OneCamera<M> {
     stage: Stage<Bounded<M>>,
 }
 
-/// Bounds of the images and gradients of a scene whose numbers are a kernel's inputs
-/// ([`Scalar::from_f32`]), for programs that spell the projection as `spellings` says.
-///
-/// # Errors
-/// [`TooManyPairs`], where a pair counts if some program lists it.
-pub fn pipeline<M: Model>(
+/// What [`super::pipeline()`] gives.
+pub(super) fn of_scene<M: Model>(
     scene: &Scene<Bounded<M>>,
     convention: &Convention,
     spellings: EvaluationOrders,

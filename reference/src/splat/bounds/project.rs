@@ -38,9 +38,8 @@ pub struct ProjectionBounds<M> {
     pub undecided: Undecided,
 }
 
-/// Bounds of one camera's projection.
-#[must_use]
-pub fn project<M: Model>(
+/// What [`super::project()`] gives.
+pub(super) fn of_camera<M: Model>(
     gaussians: &Gaussians<Bounded<M>>,
     lens: &CameraParams<Bounded<M>>,
     convention: &Convention,
@@ -52,10 +51,8 @@ pub fn project<M: Model>(
     }
 }
 
-/// Bounds of one camera's projection by a program that is given the size of the image, and how many of its
-/// comparisons were followed both ways. Where a Gaussian is not kept nothing is said of its numbers.
-#[must_use]
-pub fn project_on_image<M: Model>(
+/// What [`super::project_on_image`] gives.
+pub(super) fn of_camera_on_image<M: Model>(
     gaussians: &Gaussians<Bounded<M>>,
     lens: &CameraParams<Bounded<M>>,
     convention: &Convention,
@@ -104,9 +101,8 @@ impl ProjectionGradientBounds {
     }
 }
 
-/// Bounds of the backward stage; `gradients` holds those of each camera's outputs.
-#[must_use]
-pub fn project_backward<M: Model>(
+/// What [`super::project_backward`] gives.
+pub(super) fn of_gradients<M: Model>(
     gaussians: &Gaussians<Bounded<M>>,
     lenses: &[CameraParams<Bounded<M>>],
     gradients: &[SplatGradients<Bounded<M>>],

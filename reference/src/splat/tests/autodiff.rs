@@ -12,12 +12,11 @@ use self::cases::{Case, draw};
 use self::program::{Covariance, Inverse, OneCamera, Program, Quaternion, Screen};
 use self::tape::Library;
 use crate::arithmetic::{
-    Bounded, CudaFast, EvaluationOrders, Ieee, Luck, Model, Perturbed, Scalar, Tristate, Wgsl,
-    perturb,
+    Bounded, CudaFast, EvaluationOrders, Ieee, Luck, Perturbed, Scalar, Tristate, Wgsl, perturb,
 };
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::rasterize::SplatGradients;
-use crate::splat::bounds::{self, ProjectionGradientBounds};
+use crate::splat::bounds::{self, Compiled, ProjectionGradientBounds};
 use crate::splat::camera::Camera;
 use crate::splat::convention::Convention;
 use crate::splat::project::CameraParams;
@@ -66,7 +65,7 @@ impl Case {
         self.cameras.iter().map(lens).collect()
     }
 
-    fn bounds<M: Model>(&self, spellings: EvaluationOrders) -> ProjectionGradientBounds {
+    fn bounds<M: Compiled>(&self, spellings: EvaluationOrders) -> ProjectionGradientBounds {
         let v: Vec<_> = self.v.iter().map(|v| v.map(Bounded::<M>::from_f32)).collect();
         let lenses = self.lenses(spellings);
         bounds::project_backward(&self.gaussians(), &lenses, &v, &self.convention)
@@ -146,7 +145,7 @@ impl Seen {
 }
 
 /// Compares a program's sums over cameras, and what each camera gets.
-fn compare<M: Model, S: Scalar>(
+fn compare<M: Compiled, S: Scalar>(
     sums: &ProjectionGradientBounds,
     found: &[ProjectionGradients<S>],
     place: &dyn Fn(String) -> String,
@@ -195,7 +194,7 @@ fn cases() -> u64 {
 }
 
 /// All cases through programs over `S`, judged by the model's bounds with these spellings.
-fn run<M: Model, S: Scalar>(
+fn run<M: Compiled, S: Scalar>(
     seed: u64,
     count: u64,
     spellings: EvaluationOrders,
@@ -263,7 +262,7 @@ fn programs_in_f64_lie_within_the_bounds_for_f32() {
 }
 
 /// The draws of perturbed arithmetic belong to a thread, which starts anew with each case.
-fn perturbed<M: Model>(seed: u64) {
+fn perturbed<M: Compiled>(seed: u64) {
     let luck = [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down];
     let start = |index: u64| perturb(index, luck[(index % 4) as usize]);
     let count = cases() / 2;

@@ -6,10 +6,10 @@
 //! order; the terms' sum may be off by gamma(terms) times the sum of their magnitudes.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, exp, perturb,
+    Bounded, Cuda, CudaFast, Ieee, Luck, Perturbed, Scalar, Wgsl, WgslExpZero, exp, perturb,
 };
 use crate::splat::backward::rasterize::{SplatGradients, rasterize as rasterize_backward};
-use crate::splat::bounds::{self, GradientBounds, RasterBounds};
+use crate::splat::bounds::{self, Compiled, GradientBounds, RasterBounds};
 use crate::splat::convention::{ClampGradient, Convention, StopRule};
 use crate::splat::rasterize::{Raster, rasterize};
 use crate::splat::render::project_scene;
@@ -149,7 +149,7 @@ fn crowd(case: &mut Case, tile: usize, opaque: usize) {
 }
 
 /// n u/(1 - n u)
-fn gamma<M: Model>(terms: u64) -> f64 {
+fn gamma<M: Compiled>(terms: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
     let nu = terms as f64 * Bounded::<M>::UNIT;
     nu / (1.0 - nu)
@@ -173,7 +173,7 @@ pub(crate) fn contain(
 }
 
 /// Asserts that an evaluation's image lies within the bounds.
-pub(super) fn check_forward<S: Scalar, M: Model>(
+pub(super) fn check_forward<S: Scalar, M: Compiled>(
     raster: &Raster<S>,
     bounds: &RasterBounds<M>,
     place: &str,
@@ -208,7 +208,7 @@ pub(crate) fn rows<S: Scalar>(g: &SplatGradients<S>) -> Vec<S> {
 }
 
 /// Gradients of the pixels dealt to `parts` parts, added up in a random order.
-fn in_parts<M: Model>(
+fn in_parts<M: Compiled>(
     case: &Case,
     parts: u64,
     random: &mut Random,
@@ -236,7 +236,7 @@ pub(super) type Differentiate<'a, M> =
     dyn Fn(&Lifted<'_, Perturbed<M>>) -> SplatGradients<Perturbed<M>> + 'a;
 
 /// Asserts that a perturbed evaluation, its pixels added up in random parts, lies within the bounds.
-pub(super) fn check_backward<M: Model>(
+pub(super) fn check_backward<M: Compiled>(
     case: &Case,
     bounds: &GradientBounds,
     place: &str,
@@ -270,7 +270,7 @@ pub(super) fn check_backward<M: Model>(
 }
 
 /// Both stages of one convention under one model, with every kind of luck.
-fn check_model<M: Model>(convention: Convention, ratios: &mut Ratios) {
+fn check_model<M: Compiled>(convention: Convention, ratios: &mut Ratios) {
     for seed in [3, 4] {
         let case = Case::new(convention, seed);
         let lifted = case.over::<Bounded<M>>();
@@ -295,7 +295,7 @@ fn check_model<M: Model>(convention: Convention, ratios: &mut Ratios) {
 }
 
 /// One model, both conventions; prints how much of the bounds is used.
-fn containment<M: Model>() {
+fn containment<M: Compiled>() {
     let mut ratios = Ratios::new();
     // The draws belong to a thread, so all work stays on one.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
@@ -311,7 +311,7 @@ fn containment<M: Model>() {
 }
 
 /// Asserts that enough was compared; prints how much of the bounds is used.
-pub(crate) fn conclude<M: Model>(ratios: Ratios) {
+pub(crate) fn conclude<M: Compiled>(ratios: Ratios) {
     let checked: usize = ratios.values().map(|observed| observed.ratios.len()).sum();
     assert!(checked >= 50_000, "only {checked} elements were compared");
     for (output, Observed { mut ratios, unbounded }) in ratios {

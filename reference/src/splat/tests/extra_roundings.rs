@@ -4,11 +4,10 @@
 use super::containment::{Case, Lifted, Ratios, check_backward, check_forward, conclude, rows};
 use super::formulations::{Inputs, bounds_of, with_and_without_checkpoints};
 use crate::arithmetic::{
-    Arith, Bounded, Cuda, CudaFast, ExtraRoundings, Ieee, Luck, Model, Perturbed, Scalar, Wgsl,
-    perturb,
+    Arith, Bounded, Cuda, CudaFast, ExtraRoundings, Ieee, Luck, Perturbed, Scalar, Wgsl, perturb,
 };
 use crate::splat::backward::rasterize::SplatGradients;
-use crate::splat::bounds::{self, GradientBounds, RasterBounds};
+use crate::splat::bounds::{self, Compiled, GradientBounds, RasterBounds};
 use crate::splat::convention::Convention;
 use crate::splat::formulation::Formulation;
 use crate::splat::rasterize::Raster;
@@ -28,7 +27,7 @@ fn on_one_thread(work: impl FnOnce() + Send) {
 }
 
 /// Elements of an evaluation that lie outside bounds, the sums' own roundings allowed for.
-fn outside<M: Model>(values: &[Perturbed<M>], bounds: &GradientBounds) -> usize {
+fn outside<M: Compiled>(values: &[Perturbed<M>], bounds: &GradientBounds) -> usize {
     let table = M::TABLE;
     let lies_outside = |(i, value): &(usize, &Perturbed<M>)| {
         let (element, terms) = (&bounds.elements[*i], bounds.terms(i / bounds.stride));
@@ -39,7 +38,7 @@ fn outside<M: Model>(values: &[Perturbed<M>], bounds: &GradientBounds) -> usize 
 
 /// Every formulation with K roundings more of every term, whatever the luck; without them the same
 /// programs are outside.
-fn containment<M: Model>() {
+fn containment<M: Compiled>() {
     let mut ratios = Ratios::new();
     on_one_thread(|| {
         let cases = [Convention::inria(), Convention::gsplat()].map(|c| Case::new(c, 3));
@@ -90,7 +89,7 @@ fn fast_cuda_evaluations_with_extra_roundings_stay_within_their_bounds() {
 /// The most roundings of a term, a division being 5 where it may err by 5 units (fast CUDA): T, 1 - alpha,
 /// a division and a product, 7; the opacity's gradient, two products and a division, 7; alpha's, a
 /// product, 2 additions, a subtraction, a product and 2 additions, 7; the power's, 4. So K = 7.
-fn other_spelling<M: Model>(lifted: &Lifted<'_, Perturbed<M>>) -> SplatGradients<Perturbed<M>> {
+fn other_spelling<M: Compiled>(lifted: &Lifted<'_, Perturbed<M>>) -> SplatGradients<Perturbed<M>> {
     let (view, loss, n) = (lifted.view(), lifted.loss(), lifted.view().splats.means2d.len());
     let zero = Perturbed::from_f32(0.0);
     let mut out = SplatGradients {
@@ -110,7 +109,7 @@ fn other_spelling<M: Model>(lifted: &Lifted<'_, Perturbed<M>>) -> SplatGradients
 }
 
 /// One pixel of [`other_spelling`].
-fn other_pixel<M: Model>(
+fn other_pixel<M: Compiled>(
     view: &RasterView<'_, Perturbed<M>>,
     loss: &LossView<'_, Perturbed<M>>,
     [x, y]: [usize; 2],
@@ -173,7 +172,7 @@ fn other_pixel<M: Model>(
     }
 }
 
-fn another_spelling<M: Model>() {
+fn another_spelling<M: Compiled>() {
     let mut ratios = Ratios::new();
     on_one_thread(|| {
         let formulation = Formulation::STANDARD.with_extra_roundings(extra(7));
@@ -209,7 +208,7 @@ fn another_spelling_stays_within_the_bounds_of_its_count_in_fast_cuda() {
 /// A forward program of another spelling: the power in completed squares (26, as
 /// [`PRACTISED_PAIRS`](crate::splat::spelled::PRACTISED_PAIRS) counts), T - alpha T (2), and a colour's
 /// product with alpha first (1). So K = 26.
-fn other_forward<M: Model>(lifted: &Lifted<'_, Perturbed<M>>) -> Raster<Perturbed<M>> {
+fn other_forward<M: Compiled>(lifted: &Lifted<'_, Perturbed<M>>) -> Raster<Perturbed<M>> {
     let view = lifted.view();
     let pixels = view.width as usize * view.height as usize;
     let zero = Perturbed::from_f32(0.0);
@@ -229,7 +228,7 @@ fn other_forward<M: Model>(lifted: &Lifted<'_, Perturbed<M>>) -> Raster<Perturbe
 }
 
 /// One pixel of [`other_forward`].
-fn other_pixel_forward<M: Model>(
+fn other_pixel_forward<M: Compiled>(
     view: &RasterView<'_, Perturbed<M>>,
     [x, y]: [usize; 2],
     tile: usize,
@@ -274,7 +273,7 @@ fn other_pixel_forward<M: Model>(
 }
 
 /// Elements of the image that lie outside bounds.
-fn image_outside<S: Scalar, M: Model>(raster: &Raster<S>, bounds: &RasterBounds<M>) -> usize {
+fn image_outside<S: Scalar, M: Compiled>(raster: &Raster<S>, bounds: &RasterBounds<M>) -> usize {
     let outputs = [
         (&raster.render_colors, &bounds.render_colors),
         (&raster.render_alphas, &bounds.render_alphas),
@@ -287,7 +286,7 @@ fn image_outside<S: Scalar, M: Model>(raster: &Raster<S>, bounds: &RasterBounds<
 /// The image of another spelling lies within the bounds of its count, and not within those without any.
 #[test]
 fn another_image_stays_within_the_bounds_of_its_count() {
-    fn contained<M: Model>() {
+    fn contained<M: Compiled>() {
         let (mut ratios, mut outside) = (Ratios::new(), 0);
         on_one_thread(|| {
             for (convention, seed) in [Convention::inria(), Convention::gsplat()]

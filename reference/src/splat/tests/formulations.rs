@@ -8,7 +8,7 @@ use crate::arithmetic::{
     Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, perturb,
 };
 use crate::splat::backward::rasterize::{SplatGradients, rasterize_as};
-use crate::splat::bounds::{self, GradientBounds};
+use crate::splat::bounds::{self, Compiled, GradientBounds};
 use crate::splat::convention::Convention;
 use crate::splat::formulated::{BackwardView, CheckpointArrays, checkpoints, one_minus_alpha};
 use crate::splat::formulation::{FinalT, Formulation, WalkOrder};
@@ -158,7 +158,7 @@ impl<S: Scalar> Inputs<S> {
     }
 }
 
-impl<M: Model> Inputs<Perturbed<M>> {
+impl<M: Compiled> Inputs<Perturbed<M>> {
     /// The backward stage as a device may compute it, from the inputs that its formulation reads.
     pub(super) fn differentiate(
         &self,
@@ -179,7 +179,7 @@ impl<M: Model> Inputs<Perturbed<M>> {
     }
 }
 
-pub(super) fn bounds_of<M: Model>(
+pub(super) fn bounds_of<M: Compiled>(
     case: &Case,
     formulation: Formulation,
     noted: bool,
@@ -194,7 +194,7 @@ pub(super) fn bounds_of<M: Model>(
 }
 
 /// One model: every formulation, conventions and luck in turn; prints how much of the bounds is used.
-fn containment<M: Model>() {
+fn containment<M: Compiled>() {
     const LUCK: [Luck; 4] = [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down];
     let mut ratios = Ratios::new();
     // The draws belong to a thread, so all work stays on one.

@@ -2,9 +2,9 @@
 //! perturbations of every operation decide as the bounds say, and have radii between the bounds' ends.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, Luck, Model, Perturbed, Scalar, Tristate, Wgsl, perturb,
+    Bounded, Cuda, CudaFast, Luck, Perturbed, Scalar, Tristate, Wgsl, perturb,
 };
-use crate::splat::bounds;
+use crate::splat::bounds::{self, Compiled};
 use crate::splat::convention::Convention;
 use crate::splat::project::CameraParams;
 use crate::splat::project::on_image::{Culling, OnImage, project_on_image};
@@ -53,7 +53,7 @@ fn at_the_edge(size: [u32; 2], convention: &Convention, culling: Culling) -> Sce
     all.map(|x| x as f32)
 }
 
-fn check<M: Model>(
+fn check<M: Compiled>(
     (convention, culling): (&Convention, Culling),
     size: [u32; 2],
     counts: &mut Counts,
@@ -82,7 +82,7 @@ fn check<M: Model>(
 }
 
 /// How many Gaussians the evaluation left out that it need not have.
-fn compare<M: Model>(
+fn compare<M: Compiled>(
     bounds: &OnImage<Bounded<M>>,
     found: &OnImage<Perturbed<M>>,
     place: &str,
@@ -103,7 +103,7 @@ fn compare<M: Model>(
     left_out
 }
 
-fn containment<M: Model>() {
+fn containment<M: Compiled>() {
     // The draws belong to a thread, so all work stays on one.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     pool.install(|| {

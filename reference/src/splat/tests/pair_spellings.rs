@@ -2,10 +2,9 @@
 //! as many extra roundings as each spelling states.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, ExtraRoundings, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, exp,
-    perturb,
+    Bounded, Cuda, CudaFast, ExtraRoundings, Ieee, Luck, Perturbed, Scalar, Wgsl, exp, perturb,
 };
-use crate::splat::bounds::{self, PairBounds};
+use crate::splat::bounds::{self, Compiled, PairBounds};
 use crate::splat::spelled::{PRACTISED_PAIRS, Pair, PairInOrder};
 use crate::splat::synthetic::Random;
 use crate::splat::tests::containment::{Ratios, conclude};
@@ -54,7 +53,7 @@ fn pairs(count: usize, seed: u64) -> Vec<Pair<f32>> {
 }
 
 /// Every number of a pair with its bound, by output.
-fn numbers<S: Scalar, M: Model>(
+fn numbers<S: Scalar, M: Compiled>(
     found: &PairInOrder<S>,
     bounds: &PairBounds<M>,
 ) -> [(&'static str, f64, Bounded<M>); 7] {
@@ -95,7 +94,7 @@ fn every_spelling_has_the_oracles_pair_in_f64() {
     }
 }
 
-fn containment<M: Model>() {
+fn containment<M: Compiled>() {
     let mut ratios = Ratios::new();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     // The draws belong to a thread, so all work stays on one.

@@ -8,9 +8,9 @@
 //! signs; and a gradient that is a small difference of large terms has the large terms' bound.
 
 use crate::arithmetic::{
-    Bounded, EvaluationOrders, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, perturb,
+    Bounded, EvaluationOrders, Ieee, Luck, Perturbed, Scalar, Wgsl, WgslExpZero, perturb,
 };
-use crate::splat::bounds::{PipelineBounds, Undecided, pipeline};
+use crate::splat::bounds::{Compiled, PipelineBounds, Undecided, pipeline};
 use crate::splat::convention::{Convention, StopRule};
 use crate::splat::render::{Gradients, render_backward};
 use crate::splat::scene::Scene;
@@ -49,7 +49,7 @@ struct Observed {
 type Report = BTreeMap<&'static str, Observed>;
 
 /// Asserts that every element of a run lies within its bound about the oracle's value.
-fn contain<M: Model, S: Scalar>(
+fn contain<M: Compiled, S: Scalar>(
     run: &Gradients<S>,
     oracle: &Gradients<f64>,
     bounds: &PipelineBounds<M>,
@@ -106,12 +106,12 @@ fn scenes() -> Vec<(String, Scene<f32>)> {
     all
 }
 
-fn bounds_of<M: Model>(scene: &Scene<f32>, convention: &Convention) -> PipelineBounds<M> {
+fn bounds_of<M: Compiled>(scene: &Scene<f32>, convention: &Convention) -> PipelineBounds<M> {
     let scene = scene.map(Bounded::from_f32);
     pipeline::<M>(&scene, convention, EvaluationOrders::WRITTEN).expect("few pairs")
 }
 
-fn check<M: Model>(
+fn check<M: Compiled>(
     scene: &Scene<f32>,
     convention: &Convention,
     place: &str,
@@ -135,7 +135,7 @@ fn on_one_thread(work: impl FnOnce() + Send) {
     rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool").install(work);
 }
 
-fn containment<M: Model>() {
+fn containment<M: Compiled>() {
     on_one_thread(|| {
         let mut report = Report::new();
         for (name, scene) in scenes() {
@@ -192,7 +192,7 @@ fn wall(depth: f64, seed: u64) -> Scene<f32> {
 
 #[test]
 fn walls_stay_within_bounds() {
-    fn check_walls<M: Model>() {
+    fn check_walls<M: Compiled>() {
         let mut report = Report::new();
         let mut total = Undecided::default();
         for (depth, seed) in [(2.0, 11), (0.2, 12), (2.0, 13), (0.2, 14)] {

@@ -1,8 +1,8 @@
 //! Scenes in which one decision of the pipeline is undecided on purpose. Nudging an input by a unit
 //! in its last place makes f64 decide it either way, and both results lie within the bounds.
 
-use crate::arithmetic::{Bounded, EvaluationOrders, Ieee, Model, Scalar, Wgsl};
-use crate::splat::bounds::{self, PipelineBounds, Undecided};
+use crate::arithmetic::{Bounded, EvaluationOrders, Ieee, Scalar, Wgsl};
+use crate::splat::bounds::{self, Compiled, PipelineBounds, Undecided};
 use crate::splat::camera::Camera;
 use crate::splat::convention::Convention;
 use crate::splat::render::{Gradients, render_backward};
@@ -50,7 +50,7 @@ fn spheres(depth: f32, opacities: &[f32]) -> Scene<f32> {
     }
 }
 
-fn pipeline<M: Model>(scene: &Scene<f32>, convention: &Convention) -> PipelineBounds<M> {
+fn pipeline<M: Compiled>(scene: &Scene<f32>, convention: &Convention) -> PipelineBounds<M> {
     let scene = scene.map(Bounded::from_f32);
     bounds::pipeline(&scene, convention, EvaluationOrders::WRITTEN).expect("few pairs")
 }
@@ -78,7 +78,7 @@ fn numbers<S: Copy>(gradients: &Gradients<S>) -> Vec<S> {
 
 /// Asserts that each of the results lies within the bounds of the scene, that they are not all the
 /// same, and that not everything is unbounded. Returns what was undecided.
-fn contains<M: Model>(
+fn contains<M: Compiled>(
     scene: &Scene<f32>,
     convention: &Convention,
     results: &[Gradients<f64>],

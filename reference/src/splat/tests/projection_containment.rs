@@ -3,12 +3,12 @@
 //! has `containment_tests`; no exp is projected, so WGSL's two models are one here.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Tristate, Wgsl, perturb,
+    Bounded, Cuda, CudaFast, Ieee, Luck, Perturbed, Scalar, Tristate, Wgsl, perturb,
 };
 use crate::splat::backward::project::ProjectionGradients;
 use crate::splat::backward::{self, rasterize::SplatGradients};
 use crate::splat::bin::project;
-use crate::splat::bounds::{self, ProjectionBounds, ProjectionGradientBounds};
+use crate::splat::bounds::{self, Compiled, ProjectionBounds, ProjectionGradientBounds};
 use crate::splat::convention::Convention;
 use crate::splat::project::{CameraParams, Projections, project_splats};
 use crate::splat::scene::Scene;
@@ -60,7 +60,7 @@ pub(super) fn random_gradients(channels: usize, random: &mut Random) -> SplatGra
     }
 }
 
-fn check<M: Model>(layout: Layout, camera: usize, convention: &Convention, ratios: &mut Ratios) {
+fn check<M: Compiled>(layout: Layout, camera: usize, convention: &Convention, ratios: &mut Ratios) {
     #[expect(clippy::cast_possible_truncation, reason = "the scene was made in f32")]
     let scene = scene(layout, 3, 61).map(|x| x as f32);
     let v = random_gradients(scene.channels(), &mut Random(62));
@@ -127,7 +127,7 @@ fn numbers<S: Scalar>(p: &Projections<S>, g: usize) -> Vec<S> {
 
 /// Where the kernel projects a Gaussian its numbers are within their radii; where it does not, that
 /// is allowed and they are zero. Counts the Gaussians that roundings culled or did not cull.
-pub(super) fn check_forward<M: Model>(
+pub(super) fn check_forward<M: Compiled>(
     bounds: &ProjectionBounds<M>,
     found: &Projections<Perturbed<M>>,
     place: &str,
@@ -156,7 +156,7 @@ pub(super) fn check_forward<M: Model>(
 }
 
 /// The sums over cameras, beginning with the camera `first`, and over Gaussians.
-pub(super) fn check_backward<M: Model>(
+pub(super) fn check_backward<M: Compiled>(
     bounds: &ProjectionGradientBounds,
     found: &[OneCamera<Perturbed<M>>],
     first: usize,
@@ -197,7 +197,7 @@ pub(super) fn check_backward<M: Model>(
 
 /// The stages' own bounds over all cameras. Returns how often roundings culled a Gaussian, and how
 /// often they did not, where that was open.
-fn check_stages<M: Model>(
+fn check_stages<M: Compiled>(
     layout: Layout,
     convention: &Convention,
     ratios: &mut Ratios,
@@ -234,7 +234,7 @@ fn check_stages<M: Model>(
 }
 
 /// One model; prints how much of the bounds is used.
-fn stage_containment<M: Model>() {
+fn stage_containment<M: Compiled>() {
     let mut ratios = Ratios::new();
     let mut culled = [0; 2];
     // The draws belong to a thread, so all work stays on one.
@@ -270,7 +270,7 @@ fn perturbed_fast_cuda_projection_stages_stay_within_their_bounds() {
 }
 
 /// One model; prints how much of the bounds is used.
-fn containment<M: Model>() {
+fn containment<M: Compiled>() {
     let mut ratios = Ratios::new();
     // The draws belong to a thread, so all work stays on one.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");

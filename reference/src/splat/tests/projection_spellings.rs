@@ -2,10 +2,10 @@
 //! with as many extra roundings as each spelling states, and outside those without any.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, EvaluationOrders, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, perturb,
+    Bounded, Cuda, CudaFast, EvaluationOrders, Ieee, Luck, Perturbed, Scalar, Wgsl, perturb,
 };
 use crate::splat::backward::{self, rasterize::SplatGradients};
-use crate::splat::bounds;
+use crate::splat::bounds::{self, Compiled};
 use crate::splat::convention::Convention;
 use crate::splat::project::{CameraParams, project_splats};
 use crate::splat::scene::Scene;
@@ -74,7 +74,7 @@ impl Case {
     }
 
     /// The bounds of programs of these spellings.
-    fn bounds<M: Model>(
+    fn bounds<M: Compiled>(
         &self,
         spellings: EvaluationOrders,
     ) -> (Vec<bounds::ProjectionBounds<M>>, bounds::ProjectionGradientBounds) {
@@ -130,7 +130,7 @@ fn every_spelling_has_the_oracles_numbers_in_f64() {
     }
 }
 
-fn containment<M: Model>() {
+fn containment<M: Compiled>() {
     let mut ratios = Ratios::new();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     // The draws belong to a thread, so all work stays on one.

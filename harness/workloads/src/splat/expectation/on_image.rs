@@ -7,7 +7,8 @@ use splatcheck_judge::judge::{
     Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, RowPresence, Rows,
 };
 use splatcheck_judge::under;
-use splatcheck_reference::arithmetic::{Bounded, Model, Tristate};
+use splatcheck_reference::arithmetic::{Bounded, Tristate};
+use splatcheck_reference::splat::bounds::Compiled;
 use splatcheck_reference::splat::{Colors, OnImage};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +32,7 @@ pub(in crate::splat) fn project_backward_on_image(
     under!(arithmetic, backward(stage))
 }
 
-fn backward<M: Model>(stage: &ImageStage) -> Expectation {
+fn backward<M: Compiled>(stage: &ImageStage) -> Expectation {
     let sides = match &stage.gaussians.colors {
         Colors::Direct { channels, .. } => vec![*channels],
         Colors::Harmonics { coefficients, .. } => vec![*coefficients, 3],
@@ -42,7 +43,7 @@ fn backward<M: Model>(stage: &ImageStage) -> Expectation {
 /// One output of one camera.
 type Column<M> = fn(&OnImage<Bounded<M>>) -> Vec<Bound>;
 
-fn forward<M: Model>(stage: &ImageStage) -> Expectation {
+fn forward<M: Compiled>(stage: &ImageStage) -> Expectation {
     let cameras = stage.forward_bounds::<M>();
     let n = stage.gaussians.len();
     let count = cameras.len() * n;

@@ -9,7 +9,7 @@ use splatcheck_judge::judge::{
 use splatcheck_judge::under;
 use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar, Tristate};
 use splatcheck_reference::splat::Projections;
-use splatcheck_reference::splat::bounds::{ProjectionBounds, ProjectionGradientBounds};
+use splatcheck_reference::splat::bounds::{Compiled, ProjectionBounds, ProjectionGradientBounds};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of a Gaussian's gradients, the colour apart.
@@ -32,7 +32,7 @@ pub fn project_backward(stage: &ProjectStage, arithmetic: Arithmetic) -> Expecta
 
 /// Where roundings decide whether a Gaussian is culled, the kernel's own decision says what it must
 /// return: zeros where it leaves the Gaussian out.
-fn forward<M: Model>(stage: &ProjectStage) -> Expectation {
+fn forward<M: Compiled>(stage: &ProjectStage) -> Expectation {
     let cameras = stage.forward_bounds::<M>();
     let inputs = &stage.inputs.project;
     let (count, gaussians) = (inputs.projections(), inputs.len());
@@ -92,7 +92,7 @@ pub(super) fn visible(truths: &[Tristate]) -> Allowed {
     Allowed { oracle, others, anything: BTreeSet::new() }
 }
 
-fn backward<M: Model>(stage: &ProjectStage) -> Expectation {
+fn backward<M: Compiled>(stage: &ProjectStage) -> Expectation {
     let inputs = &stage.inputs.project;
     let sides = match inputs.colors.coefficients() as usize {
         0 => vec![inputs.colors.channels() as usize],

@@ -4,8 +4,8 @@ use crate::splat::stage::{Judged, RasterStage};
 use splatcheck_gpu::stages::splat::RASTERIZE;
 use splatcheck_judge::judge::{Allowed, Arithmetic, Expectation, Output, OutputBound, Rows, Terms};
 use splatcheck_judge::under;
-use splatcheck_reference::arithmetic::{Bounded, ElementBound, ExtraRoundings, Model, Scalar};
-use splatcheck_reference::splat::bounds::{GradientBounds, RasterBounds};
+use splatcheck_reference::arithmetic::{Bounded, ElementBound, ExtraRoundings, Scalar};
+use splatcheck_reference::splat::bounds::{Compiled, GradientBounds, RasterBounds};
 use splatcheck_reference::splat::formulated::Omitted;
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ pub fn rasterize_backward_without(
     under!(arithmetic, backward(stage, judged, omitted))
 }
 
-fn forward<M: Model>(stage: &RasterStage, extra: ExtraRoundings) -> Expectation {
+fn forward<M: Compiled>(stage: &RasterStage, extra: ExtraRoundings) -> Expectation {
     let RasterBounds {
         render_colors,
         render_alphas,
@@ -91,7 +91,7 @@ fn forward<M: Model>(stage: &RasterStage, extra: ExtraRoundings) -> Expectation 
     }
 }
 
-fn backward<M: Model>(
+fn backward<M: Compiled>(
     stage: &RasterStage,
     judged: Judged,
     omitted: Option<&Omitted>,

@@ -3,10 +3,10 @@
 
 use crate::splat::case::Case;
 use splatcheck_reference::arithmetic::{
-    Bounded, EvaluationOrders, ExtraRoundings, Model, Scalar, Tristate,
+    Bounded, EvaluationOrders, ExtraRoundings, Scalar, Tristate,
 };
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
-use splatcheck_reference::splat::bounds::{self, ProjectionGradientBounds, Undecided};
+use splatcheck_reference::splat::bounds::{self, Compiled, ProjectionGradientBounds, Undecided};
 use splatcheck_reference::splat::{
     Border, Camera, CameraParams, Colors, Convention, Culling, Gaussians, OnImage, project_on_image,
 };
@@ -119,7 +119,7 @@ impl ImageStage {
 
     /// What a kernel that conforms to the model `M` may return for the forward stage, camera by camera.
     #[must_use]
-    pub(in crate::splat) fn forward_bounds<M: Model>(
+    pub(in crate::splat) fn forward_bounds<M: Compiled>(
         &self,
     ) -> Vec<(OnImage<Bounded<M>>, Undecided)> {
         let gaussians = self.gaussians.map(Bounded::from_f32);
@@ -131,7 +131,7 @@ impl ImageStage {
     /// The same of the backward stage, before the order of summation is accounted for. A compensation is what
     /// an opacity of 1 comes to.
     #[must_use]
-    pub(in crate::splat) fn backward_bounds<M: Model>(&self) -> ProjectionGradientBounds {
+    pub(in crate::splat) fn backward_bounds<M: Compiled>(&self) -> ProjectionGradientBounds {
         let mut gaussians = self.gaussians.map(Bounded::<M>::from_f32);
         gaussians.opacities.fill(Bounded::from_f32(1.0));
         let given = |camera: &SplatGradients<f32>| {

@@ -7,8 +7,9 @@ use splatcheck_gpu::{
     Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
     ProjectInputs, RasterGradients,
 };
-use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Model, Scalar};
+use splatcheck_reference::arithmetic::{Bounded, EvaluationOrders, Scalar};
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
+use splatcheck_reference::splat::bounds::Compiled;
 use splatcheck_reference::splat::convention::{Convention, FovClampGradient, NearRule};
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::project_scene;
@@ -145,7 +146,7 @@ impl ProjectStage {
     /// What a kernel that conforms to the model `M` may return for the forward stage, camera by
     /// camera.
     #[must_use]
-    pub fn forward_bounds<M: Model>(&self) -> Vec<bounds::ProjectionBounds<M>> {
+    pub fn forward_bounds<M: Compiled>(&self) -> Vec<bounds::ProjectionBounds<M>> {
         let gaussians = self.gaussians();
         let lenses = self.lenses::<Bounded<M>>();
         lenses.iter().map(|lens| bounds::project(&gaussians, lens, &self.convention)).collect()
@@ -154,7 +155,7 @@ impl ProjectStage {
     /// What a kernel that conforms to the model `M` may return for the backward stage, before the
     /// order of summation is accounted for.
     #[must_use]
-    pub fn backward_bounds<M: Model>(&self) -> bounds::ProjectionGradientBounds {
+    pub fn backward_bounds<M: Compiled>(&self) -> bounds::ProjectionGradientBounds {
         let gaussians = self.gaussians::<Bounded<M>>();
         let gradients = self.gradients();
         bounds::project_backward(&gaussians, &self.lenses(), &gradients, &self.convention)

@@ -9,8 +9,9 @@ use splatcheck_gpu::tensor::Data;
 use splatcheck_gpu::{
     BackwardInputs, RasterConstants, RasterInputs, RasterOutputs, TensorError, Tensors,
 };
-use splatcheck_reference::arithmetic::{Bounded, ExtraRoundings, Model, Scalar};
+use splatcheck_reference::arithmetic::{Bounded, ExtraRoundings, Scalar};
 use splatcheck_reference::splat::backward::rasterize::{SplatGradients, rasterize_as};
+use splatcheck_reference::splat::bounds::Compiled;
 use splatcheck_reference::splat::convention::{ClampGradient, Convention, StopRule};
 use splatcheck_reference::splat::formulated::{
     BackwardView, CheckpointArrays, Omitted, checkpoints, one_minus_alpha,
@@ -271,7 +272,7 @@ impl RasterStage {
     /// What a kernel that conforms to the model `M` may return for the forward stage if it rounds each term so
     /// often besides on its way into an intermediate.
     #[must_use]
-    pub fn forward_bounds<M: Model>(&self, extra: ExtraRoundings) -> bounds::RasterBounds<M> {
+    pub fn forward_bounds<M: Compiled>(&self, extra: ExtraRoundings) -> bounds::RasterBounds<M> {
         let stage = Converted::<Bounded<M>>::new(self);
         bounds::forward_rounded(&stage.view(self), extra)
     }
@@ -279,13 +280,13 @@ impl RasterStage {
     /// What a kernel of the stage `judged` that conforms to the model `M` may return, before the order of
     /// summation is accounted for.
     #[must_use]
-    pub fn backward_bounds<M: Model>(&self, judged: Judged) -> bounds::GradientBounds {
+    pub fn backward_bounds<M: Compiled>(&self, judged: Judged) -> bounds::GradientBounds {
         self.backward_bounds_without::<M>(judged, None)
     }
 
     /// As [`Self::backward_bounds`], for a faulty kernel that leaves these terms out.
     #[must_use]
-    pub fn backward_bounds_without<M: Model>(
+    pub fn backward_bounds_without<M: Compiled>(
         &self,
         judged: Judged,
         omitted: Option<&Omitted>,
@@ -306,7 +307,7 @@ impl RasterStage {
     /// Going back from there, the bounds of the one in front of a Gaussian hold the roundings of the factors behind it
     /// and, in the radius of this one, those of all factors. A kernel that goes on from 1 in front has those of the
     /// factors in front alone.
-    fn recomputed<M: Model>(&self) -> Vec<Bounded<M>> {
+    fn recomputed<M: Compiled>(&self) -> Vec<Bounded<M>> {
         let forward = self.forward_bounds::<M>(ExtraRoundings::NONE).transmittance;
         let given = self.inputs.render_transmittance.iter();
         let about = |(&given, own): (&f32, Bounded<M>)| Bounded::from_f32(given).or(own);
@@ -399,7 +400,7 @@ mod tests {
     use super::*;
     use crate::splat::generators::{Draw, find};
     use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
-    use splatcheck_reference::arithmetic::{Cuda, Ieee};
+    use splatcheck_reference::arithmetic::{Cuda, Ieee, Model};
     use splatcheck_reference::splat::bounds::GradientBounds;
     use splatcheck_reference::splat::convention::Profile;
 

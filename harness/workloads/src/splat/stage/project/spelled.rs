@@ -7,6 +7,7 @@ use splatcheck_reference::arithmetic::{
 };
 use splatcheck_reference::splat::backward::project::ProjectionGradients;
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
+use splatcheck_reference::splat::bounds::Compiled;
 use splatcheck_reference::splat::spelled::{self, EvaluationOrder};
 use splatcheck_reference::splat::{CameraParams, Gaussians, Projections, bounds};
 
@@ -47,7 +48,7 @@ impl ProjectStage {
         self.lenses().iter().zip(&self.gradients()).map(one).collect()
     }
 
-    fn bounds<M: Model>(&self, spellings: EvaluationOrders) -> Bounds<M> {
+    fn bounds<M: Compiled>(&self, spellings: EvaluationOrders) -> Bounds<M> {
         let gaussians: Gaussians<Bounded<M>> = self.gaussians();
         let counted = |lens| CameraParams { spellings, ..lens };
         let lenses: Vec<_> = self.lenses::<Bounded<M>>().into_iter().map(counted).collect();
