@@ -15,4 +15,6 @@ pub use engine::{EmulatorEngine, EmulatorOptions};
 pub use foreign::{ForeignDevice, ForeignProgram};
 pub use noted::Noted;
 pub use own::{Interface, OwnKernel, OwnKernelError, Parameter};
-pub use pair::{Pair, PairRun, Returned, Sweep, SweptGradient, differentiable, forward_of};
+pub use pair::{
+    Pair, PairRun, Returned, Sweep, SweptGradient, as_clamped, differentiable, forward_of,
+};

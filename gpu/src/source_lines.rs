@@ -28,6 +28,15 @@ pub struct SourceLine {
 }
 
 impl SourceLine {
+    /// The only line of a file that has this text, the space around it left out.
+    #[must_use]
+    pub fn find(file: &str, text: &str) -> Option<Self> {
+        let source = SOURCES.get_file(file)?.contents_utf8()?;
+        let mut lines = source.lines().zip(1..).filter(|(line, _)| line.trim() == text);
+        let (_, line) = lines.next()?;
+        lines.next().is_none().then(|| Self { file: file.to_owned(), line })
+    }
+
     /// The line's text without the space around it; `None` where this program was built from sources
     /// that have no such line.
     #[must_use]

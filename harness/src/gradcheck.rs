@@ -46,4 +46,4 @@ pub use shrink::smaller;
 pub use splatcheck_emulator::Touched;
 pub use splatcheck_gpu::emulator::forward_of;
 pub use splatcheck_judge::attribution::{Element, Explained, file_and_line};
-pub use stages::{check_stages, compare_stages};
+pub use stages::{check_stages, check_stages_as_clamped, compare_stages};

@@ -120,6 +120,16 @@ impl Module {
         self.kernels.get(kernel)?.origins.get(&line).map(String::as_str)
     }
 
+    /// Says which place in its source each line of a kernel was made from, for PTX that does not say it itself.
+    pub fn name_origins(&mut self, kernel: &str, origin: impl Fn(u32) -> Option<String>) {
+        let Some(kernel) = self.kernels.get_mut(kernel) else { return };
+        for instruction in &kernel.code {
+            if let Some(origin) = origin(instruction.line) {
+                kernel.origins.insert(instruction.line, origin);
+            }
+        }
+    }
+
     /// Bytes of each parameter of a kernel; `None` if there is no such kernel.
     #[must_use]
     pub fn parameter_sizes(&self, kernel: &str) -> Option<Vec<u32>> {

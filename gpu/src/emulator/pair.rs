@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use splatcheck_emulator::{
-    Buffer, Contribution, Derivative, DeviceMemory, Exact, Gradient, Seed, ShadowError, Shadowing,
-    Share,
+    Buffer, Contribution, Conventions, Derivative, DeviceMemory, Exact, Gradient, Seed,
+    ShadowError, Shadowing, Share,
 };
 
 use self::places::{Place, Places, note, taken};
@@ -21,7 +21,7 @@ use crate::artifact::Artifact;
 use crate::engine::EngineError;
 use crate::ptx_host::{PtxDevice, PtxJob};
 use crate::reduction::Setting;
-use crate::source_lines::SourceLines;
+use crate::source_lines::{SourceLine, SourceLines};
 use crate::stage::{Port, Role, Sizes, StageSpec};
 use crate::stages::Stage;
 use crate::tensor::{Dtype, Scalar, Tensor, Tensors};
@@ -36,6 +36,8 @@ pub struct Pair<'a> {
     pub backward: (Stage, &'a Tensors),
     /// How the backward stage adds up, where it does.
     pub setting: Option<Setting>,
+    /// Where the derivative of the forward stage is another on purpose: [`SourceLine`](crate::source_lines::SourceLine)s.
+    pub conventions: &'a Conventions,
 }
 
 /// A gradient as the sweep over the forward stage gives it, element by element.
@@ -139,13 +141,42 @@ const DEPARTURES: [(&str, Scalar); 3] = [
 /// The inputs with which a backward stage returns the derivative.
 #[must_use]
 pub fn differentiable(inputs: &Tensors) -> Tensors {
+    without_departures(inputs, &|_| true)
+}
+
+fn without_departures(inputs: &Tensors, is_undone: &dyn Fn(&str) -> bool) -> Tensors {
     let mut inputs = inputs.clone();
-    for (name, value) in DEPARTURES {
+    for (name, value) in DEPARTURES.into_iter().filter(|(name, _)| is_undone(name)) {
         if inputs.find(name).is_some() {
             inputs.insert(name, Tensor::scalar(value));
         }
     }
     inputs
+}
+
+/// Where `rasterize` clamps alpha: 3DGS and DISTWAR let the gradient pass there.
+const CLAMP: (&str, &str) = (
+    "splat/pair.cuh",
+    "pair.alpha = params.alpha_max < pair.unclamped ? params.alpha_max : pair.unclamped;",
+);
+
+/// The same inputs but for the clamp of alpha, and the convention of the forward stage that belongs to it.
+///
+/// # Errors
+/// [`EngineError::Input`] where the kernels' sources have no such line.
+pub fn as_clamped(inputs: &Tensors) -> Result<(Tensors, Conventions), EngineError> {
+    const STOPS: &str = "clamp_stops_gradient";
+    let given = without_departures(inputs, &|name| name != STOPS);
+    let passes = inputs.find(STOPS).is_some() && inputs.u32(STOPS)? == [0];
+    let mut conventions = Conventions::default();
+    if passes {
+        let (file, text) = CLAMP;
+        let line = SourceLine::find(file, text);
+        let line =
+            line.ok_or_else(|| EngineError::Input(format!("{file} has no line '{text}'")))?;
+        conventions.straight_through.insert(line.to_string());
+    }
+    Ok((given, conventions))
 }
 
 impl EmulatorEngine {
@@ -165,7 +196,7 @@ impl EmulatorEngine {
     /// As [`Self::sweep`].
     pub fn differentiate(&mut self, pair: Pair<'_>) -> Result<PairRun<'_>, EngineError> {
         let (mut places, sweep) = self.forward(pair)?;
-        let Pair { forward, backward: (backward, given), setting } = pair;
+        let Pair { forward, backward: (backward, given), setting, .. } = pair;
         let decided = self.shadowed(Shadowing::Values, |engine| {
             if backward.inputs.iter().any(|port| port.name == checkpoints::NAME) {
                 engine.note_checkpoints(forward, &mut places)?;
@@ -184,9 +215,11 @@ impl EmulatorEngine {
 
     /// The forward stage: where its arrays lie, and the sweep over it.
     fn forward(&mut self, pair: Pair<'_>) -> Result<(Places, Sweep), EngineError> {
-        let Pair { forward: (forward, inputs), backward: (backward, given), .. } = pair;
+        let Pair { forward: (forward, inputs), backward: (backward, given), conventions, .. } =
+            pair;
         self.begin_anew();
         self.memory_mut().follow(Some(Shadowing::TAPE.bytes()));
+        self.memory_mut().set_conventions(conventions.clone()).map_err(internal)?;
         let mut places = Places::default();
         let (_, artifact) = self.shadowed(Shadowing::TAPE, |engine| {
             engine.row(forward.spec(), inputs, None, &mut places)
@@ -246,6 +279,9 @@ impl EmulatorEngine {
         let sizes = row.sizes(inputs)?;
         let job = PtxJob { stage: row, inputs, sizes: &sizes, setting };
         let mut prepared = job.prepare(self)?;
+        if self.memory_mut().has_conventions() {
+            self.name_lines(&prepared.artifact)?;
+        }
         for (buffer, at) in row.ptx.buffers.inputs.iter().zip(&mut prepared.inputs) {
             let ports = buffer.elements(row.inputs, &sizes);
             match taken(&ports, places) {

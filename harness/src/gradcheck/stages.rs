@@ -1,7 +1,8 @@
 //! The kernels of this repository as pairs: a second witness beside the oracle.
 
+use splatcheck_emulator::Conventions;
 use splatcheck_gpu::emulator::{
-    EmulatorEngine, Pair, PairRun, Returned, SweptGradient, differentiable,
+    EmulatorEngine, Pair, PairRun, Returned, SweptGradient, as_clamped, differentiable,
 };
 use splatcheck_gpu::tensor::Tensors;
 use splatcheck_gpu::{EngineError, Setting, Stage};
@@ -20,7 +21,33 @@ pub fn check_stages(
     backward: (Stage, &Tensors),
     setting: Option<Setting>,
 ) -> Result<Checked, EngineError> {
-    run(engine, forward, backward, setting, |PairRun { memory, sweep, returned }| {
+    let inputs = differentiable(backward.1);
+    let backward = (backward.0, &inputs);
+    check(engine, forward, backward, (setting, &Conventions::default()))
+}
+
+/// The same of a backward stage that is given whether alpha's clamp lets the gradient pass: where it does, it passes in
+/// the sweep over the forward stage too.
+///
+/// # Errors
+/// As [`check_stages`].
+pub fn check_stages_as_clamped(
+    engine: &mut EmulatorEngine,
+    forward: (Stage, &Tensors),
+    backward: (Stage, &Tensors),
+    setting: Option<Setting>,
+) -> Result<Checked, EngineError> {
+    let (inputs, conventions) = as_clamped(backward.1)?;
+    check(engine, forward, (backward.0, &inputs), (setting, &conventions))
+}
+
+fn check(
+    engine: &mut EmulatorEngine,
+    forward: (Stage, &Tensors),
+    backward: (Stage, &Tensors),
+    how: (Option<Setting>, &Conventions),
+) -> Result<Checked, EngineError> {
+    run(engine, forward, backward, how, |PairRun { memory, sweep, returned }| {
         let mut checked = Checked::of_memory(memory).swept(memory, &sweep.gradient);
         let doubt = blindness(&sweep.gradient);
         for (gradient, returned) in sweep.gradients.iter().zip(&returned) {
@@ -43,14 +70,16 @@ pub fn compare_stages(
     [one, other]: [Option<Setting>; 2],
 ) -> Result<Checked, EngineError> {
     let mut wanted = Vec::new();
-    let first = run(engine, forward, backward, one, |run| {
+    let (inputs, conventions) = (differentiable(backward.1), Conventions::default());
+    let backward = (backward.0, &inputs);
+    let first = run(engine, forward, backward, (one, &conventions), |run| {
         wanted = run.returned;
         Checked::of_memory(run.memory)
     })?;
     if first.is_wrong() {
         return Ok(first);
     }
-    run(engine, forward, backward, other, |PairRun { memory, sweep, returned }| {
+    run(engine, forward, backward, (other, &conventions), |PairRun { memory, sweep, returned }| {
         let mut checked = first.and(Checked::of_memory(memory));
         let each = wanted.iter().zip(&returned);
         for (gradient, (wanted, returned)) in sweep.gradients.iter().zip(each) {
@@ -67,12 +96,11 @@ fn run(
     engine: &mut EmulatorEngine,
     forward: (Stage, &Tensors),
     backward: (Stage, &Tensors),
-    setting: Option<Setting>,
+    (setting, conventions): (Option<Setting>, &Conventions),
     judge: impl FnOnce(PairRun<'_>) -> Checked,
 ) -> Result<Checked, EngineError> {
-    let inputs = [differentiable(forward.1), differentiable(backward.1)];
-    let pair =
-        Pair { forward: (forward.0, &inputs[0]), backward: (backward.0, &inputs[1]), setting };
+    let inputs = differentiable(forward.1);
+    let pair = Pair { forward: (forward.0, &inputs), backward, setting, conventions };
     match engine.differentiate(pair) {
         Ok(run) => Ok(judge(run)),
         Err(EngineError::Device(why) | EngineError::NoEnd(why)) => Ok(Checked::fault(why)),

@@ -1,6 +1,7 @@
 //! The kernels of this repository judged by their own forward kernels: a second witness, which knows nothing
 //! of the oracle.
 
+mod clamped;
 mod drawn;
 mod oracle;
 
@@ -9,7 +10,7 @@ use splatcheck::gradcheck::{Checked, check_stages, compare_stages, forward_of};
 use splatcheck::mutants::class::{Class, Trial, classes};
 use splatcheck::mutants::emulated::{stage_of, takes};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
-use splatcheck_emulator::{Contribution, Schedule, WARP};
+use splatcheck_emulator::{Contribution, Conventions, Schedule, WARP};
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Pair, differentiable};
 use splatcheck_gpu::hazard::Hazard;
@@ -302,7 +303,9 @@ fn a_gradient_that_lacks_a_line_is_told_by_it() {
         for port in forward.inputs {
             own.insert(port.name, given.get(port.name).expect("both read it").clone());
         }
-        let pair = Pair { forward: (forward, &own), backward: (backward, &given), setting };
+        let conventions = &Conventions::default();
+        let pair =
+            Pair { forward: (forward, &own), backward: (backward, &given), setting, conventions };
         let mut engine = engine(Schedule::lockstep());
         let Ok((memory, sweep)) = engine.sweep(pair) else { continue };
         let gradient = sweep.gradients.iter().find(|one| one.name == "v_means").expect("it");

@@ -10,6 +10,7 @@ use crate::artifact::{Artifact, Channels};
 use crate::engine::{EngineError, FloatAtomics};
 use crate::mutation::Edit;
 use crate::reduction::Reduction;
+use crate::source_lines::SourceLines;
 use crate::stage::Language;
 use crate::wgsl::Variant;
 use crate::wgsl::lower::{Bound, PtxKernel, Target, lower};
@@ -119,6 +120,21 @@ fn entry_of(ptx: &str, entry: &str, lane_width: u32) -> Result<Module, EngineErr
 }
 
 impl EmulatorEngine {
+    /// Names the lines of CUDA C++ that an artifact was compiled from where its PTX does not: conventions are by them.
+    pub(in crate::emulator) fn name_lines(
+        &mut self,
+        artifact: &Artifact,
+    ) -> Result<(), EngineError> {
+        let lines = SourceLines::of(artifact);
+        let lines = lines.map_err(|why| EngineError::Input(why.to_string()))?;
+        loaded(&mut self.programs, artifact, &self.options)?;
+        let place = (*artifact, flushes(&self.options));
+        if let Some(Program { module, entry, .. }) = self.programs.get_mut(&place) {
+            module.name_origins(entry, |line| Some(lines.at(line)?.at.to_string()));
+        }
+        Ok(())
+    }
+
     /// Runs the entry point of another program in place of the artifacts of a stage and reduction,
     /// for every number of channels. It must take the
     /// artifacts' parameters; a difference in their number or sizes is an error of the launch.

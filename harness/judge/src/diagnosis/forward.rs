@@ -3,6 +3,7 @@
 use super::measured::{Measured, Part};
 use super::weighing::Weighing;
 use crate::attribution::{Element, Explained, Parts, WrongArray, explain};
+use splatcheck_emulator::Conventions;
 use splatcheck_gpu::emulator::{
     EmulatorEngine, EmulatorOptions, Pair, SweptGradient, differentiable, forward_of,
 };
@@ -46,7 +47,9 @@ fn of_forward((stage, inputs): (Stage, &Tensors), measured: &Measured) -> Option
     }
     let options = EmulatorOptions { time: Some(TIME), ..EmulatorOptions::default() };
     let mut engine = EmulatorEngine::open(options).ok()?;
-    let pair = Pair { forward: (forward, &own), backward: (stage, &given), setting: None };
+    let conventions = &Conventions::default();
+    let pair =
+        Pair { forward: (forward, &own), backward: (stage, &given), setting: None, conventions };
     let (memory, sweep) = engine.sweep(pair).ok()?;
     let of = |part: &Part| {
         let gradient = sweep.gradients.iter().find(|gradient| gradient.name == part.name)?;

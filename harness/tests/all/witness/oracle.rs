@@ -3,7 +3,7 @@
 use super::{backwards, classes_of, engine};
 use rayon::prelude::*;
 use splatcheck::gradcheck::forward_of;
-use splatcheck_emulator::Schedule;
+use splatcheck_emulator::{Conventions, Schedule};
 use splatcheck_gpu::emulator::Pair;
 use splatcheck_gpu::{EngineError, Stage};
 use splatcheck_judge::campaign::Item;
@@ -52,8 +52,9 @@ fn compared(case: &AnyCase, backward: Stage) -> Option<([usize; 2], Option<Strin
     let item = Item::of(case, 0, &|stage| stage == forward || stage == backward).ok()?;
     let (first, job) = (item.job(forward)?, item.job(backward)?);
     let setting = backward.settings(&splatcheck_gpu::Setting::sweep(splatcheck_emulator::WARP))[0];
-    let pair =
-        Pair { forward: (forward, &first.inputs), backward: (backward, &job.inputs), setting };
+    let conventions = &Conventions::default();
+    let stages = [(forward, &first.inputs), (backward, &job.inputs)];
+    let pair = Pair { forward: stages[0], backward: stages[1], setting, conventions };
     let mut engine = engine(Schedule::lockstep());
     let (decided_by_rounding, sweep) = match engine.sweep(pair) {
         Ok((memory, sweep)) => {
