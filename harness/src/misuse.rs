@@ -24,7 +24,9 @@ pub fn told(
             Some(input(name, *offset).unwrap_or_else(|| name.clone()))
         }
         _ => fault.address().map(|(space, address)| match space {
-            Space::Global => at(address).unwrap_or_else(|| "an address of no array".to_owned()),
+            Space::Global => at(address)
+                .or_else(|| module.variable_at(address))
+                .unwrap_or_else(|| "an address of no array".to_owned()),
             other => format!("byte {address} of {} memory", format!("{other:?}").to_lowercase()),
         }),
     };

@@ -120,6 +120,21 @@ impl Module {
         self.kernels.get(kernel)?.origins.get(&line).map(String::as_str)
     }
 
+    /// The module's variable (`__device__`, `__constant__`) at an address of global memory; `None` for an address that
+    /// is of none. Those that have a value from the beginning are not told apart.
+    #[must_use]
+    pub fn variable_at(&self, address: u64) -> Option<String> {
+        let offset = address.checked_sub(MODULE_BASE)?;
+        if usize::try_from(offset).ok()? >= self.variables.len() {
+            return None;
+        }
+        let of = self.empty.iter().find(|one| (one.begin..one.end).contains(&offset));
+        Some(of.map_or_else(
+            || "a variable of the module".to_owned(),
+            |one| format!("byte {} of the module's variable {}", offset - one.begin, one.name),
+        ))
+    }
+
     /// Says which place in its source each line of a kernel was made from, for PTX that does not say it itself.
     pub fn name_origins(&mut self, kernel: &str, origin: impl Fn(u32) -> Option<String>) {
         let Some(kernel) = self.kernels.get_mut(kernel) else { return };
@@ -293,4 +308,23 @@ fn kernel<'a>(
     guesses::take_guesses(&mut code, &|place| kernel.constant(place));
     kernel.code = code;
     Ok(kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_a_variable_has_its_name() {
+        let text = ".version 8.0\n.target sm_75\n.address_size 64\n\
+                    .global .align 4 .u32 counter;\n.global .align 8 .b8 sums[16];\n\
+                    .const .align 4 .u32 last = 7;\n\
+                    .visible .entry k()\n{\n    ret;\n}\n";
+        let module = Module::parse(text).expect("it is PTX");
+        let at = |offset| module.variable_at(MODULE_BASE + offset);
+        assert_eq!(at(0).as_deref(), Some("byte 0 of the module's variable counter"));
+        assert_eq!(at(13).as_deref(), Some("byte 5 of the module's variable sums"));
+        assert_eq!(at(24).as_deref(), Some("a variable of the module"), "it has a value");
+        assert_eq!([at(28), module.variable_at(0)], [None, None], "of none");
+    }
 }

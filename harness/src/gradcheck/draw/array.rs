@@ -45,6 +45,10 @@ impl Case {
             }
             Some(Draw::Normal(both)) => {
                 let [mean, deviation] = ends(both)?;
+                if !(mean.is_finite() && deviation >= 0.0 && deviation.is_finite()) {
+                    let advice = "expected a mean, and a standard deviation that is not negative";
+                    return Err(CaseProblem::of(&place, format!("{mean}, {deviation}"), advice));
+                }
                 let mut normal = || (0..12).map(|_| unit(rng)).sum::<f64>() - 6.0;
                 drawn(&mut || mean + deviation * normal())
             }

@@ -80,6 +80,15 @@ fn a_case_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_spread_that_is_none_is_refused() {
+    for spread in ["-1", "0 / 0"] {
+        let manifest = manifest(&format!("draw = {{ normal = [0, \"{spread}\"] }}"), "f32");
+        let error = Case::drawn(&manifest, (0, 0), &BTreeMap::new()).expect_err(spread).to_string();
+        assert!(error.starts_with("[inputs.a], draw"), "{error}");
+    }
+}
+
+#[test]
 fn what_has_no_value_is_named() {
     let error = |text: &str, from: &str| {
         let manifest = manifest("", "f32");
@@ -88,7 +97,7 @@ fn what_has_no_value_is_named() {
         manifest.sizes.insert(from.to_owned(), size);
         Case::drawn(&manifest, (0, 0), &BTreeMap::new()).expect_err(text).to_string()
     };
-    assert!(error("L + 1", "K").contains("'L' is not known here"), "a name");
+    assert!(error("L + 1", "K").contains("'L' is not known here: there are "), "a name");
     assert!(error("M", "K").contains("in a circle"), "a circle");
     assert!(error("0 - 4", "K").contains("expected no negative number"), "a shape");
     assert!(error("1 / 0", "K").contains("a division by 0"), "a division");

@@ -65,7 +65,11 @@ pub struct ExpressionError(String);
 impl ExpressionError {
     /// A name that means nothing among those that there are.
     pub fn unknown(name: &str, known: &str) -> Self {
-        Self(format!("'{name}' is not known here: there are {known}"))
+        let known = match known {
+            "" => "no name is".to_owned(),
+            known => format!("there are {known}"),
+        };
+        Self(format!("'{name}' is not known here: {known}"))
     }
 
     /// A result outside 64 bits.
@@ -392,6 +396,12 @@ mod tests {
             let parsed = Expression::parse(text).expect("an expression");
             assert_eq!(parsed.float(&constants), Ok(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn where_there_are_no_names_none_is_offered() {
+        let error = ExpressionError::unknown("N", "").to_string();
+        assert_eq!(error, "'N' is not known here: no name is");
     }
 
     #[test]
