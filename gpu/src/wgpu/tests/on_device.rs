@@ -78,9 +78,9 @@ pub(super) fn assert_forward(engine: &mut impl Engine, inputs: &[RasterInputs], 
 }
 
 /// A list of 5 meets every cover of a Gaussian, and has every setting. A longer one takes minutes on a driver
-/// in software: of a reduction's thresholds it has every fifth, in turns, so that jobs have them all.
+/// in software: of a reduction's thresholds it has every fourth, in turns, so that jobs have them all.
 fn settings_of(at: usize, job: &BackwardInputs, all: &[Setting]) -> Vec<Setting> {
-    let its_turn = |threshold| (threshold as usize + at).is_multiple_of(5);
+    let its_turn = |threshold| (threshold as usize + at).is_multiple_of(4);
     let has = |setting: &&Setting| {
         job.raster.len() <= 5 || !setting.reduction.has_threshold() || its_turn(setting.threshold)
     };
