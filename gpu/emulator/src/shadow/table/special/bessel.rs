@@ -111,10 +111,11 @@ pub(in super::super) fn modified(x: f64) -> [f64; 2] {
         one[1] *= square / (k * (k + 1.0));
         let (more, other) = (zero[0] + zero[1], one[0] + one[1]);
         // Of what is not a number too there is no more.
-        if !(more > zero[0]) {
+        if more > zero[0] {
+            (zero[0], one[0]) = (more, other);
+        } else {
             return [more, 0.5 * other];
         }
-        (zero[0], one[0]) = (more, other);
     }
 }
 
