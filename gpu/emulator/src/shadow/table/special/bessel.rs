@@ -9,8 +9,8 @@ use std::f64::consts::{FRAC_1_PI, FRAC_1_SQRT_2};
 /// Euler's constant.
 const EULER: f64 = 0.577_215_664_901_532_9;
 
-/// From here on the series of 10.17 with [`TERMS`] terms is within 2^-57: the first one left out bounds what is left
-/// out, and is 7e-19 at 25 for both orders.
+/// From here on the series of 10.17 with [`TERMS`] terms is within 2^-62: the first one left out bounds what is left
+/// out, and is below 1.5e-19 at 25 for both orders.
 const FAR: f64 = 25.0;
 const TERMS: u32 = 24;
 
@@ -39,7 +39,7 @@ impl Bessel {
     }
 
     /// Miller's recurrence: from an order n of which J is nothing downwards, J is that by which all are too large, since
-    /// J0 + 2 J2 + 2 J4 + ... = 1. At n = 20 + 2 x, J_n <= (x/2)^n/n! is below 2^-67.
+    /// J0 + 2 J2 + 2 J4 + ... = 1. At n = 20 + 2 x it is at most (x/2)^n/n!, below 2^-65.
     fn by_recurrence(x: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "it is a whole number below 26")]
         let first = 20 + 2 * x.ceil() as i32;
@@ -150,8 +150,8 @@ mod tests {
                 mean(&|angle| angle.sin() * (x * angle.sin()).sin()),
             ];
             let own = Bessel::at(x);
-            for n in 0..2 {
-                let off = (own.j[n] - j[n]).abs();
+            for (n, (own, integral)) in own.j.into_iter().zip(j).enumerate() {
+                let off = (own - integral).abs();
                 assert!(off < 1e-14, "J{n}({x}) is off by {off:e}");
             }
             let modified = [
@@ -185,8 +185,8 @@ mod tests {
             assert!((near.y[n] - far.y[n]).abs() < 1e-15, "Y{n}");
         }
         let (near, above) = (Bessel::at(NEAR * 0.999_999_999), Bessel::by_recurrence(NEAR));
-        for n in 0..2 {
-            assert!((near.y[n] / above.y[n] - 1.0).abs() < 2e-9, "Y{n}");
+        for (near, above) in near.y.into_iter().zip(above.y) {
+            assert!((near / above - 1.0).abs() < 2e-9, "{near} not {above}");
         }
     }
 }
