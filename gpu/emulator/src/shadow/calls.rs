@@ -21,9 +21,18 @@ use super::wides::DOUBLE;
 /// where it begins and ends.
 pub const MARKERS: &str = include_str!("functions/markers.cuh");
 
+/// How far CUDA lets a function of single precision be at an operand: a part of the value, and what comes on top.
+fn documented(function: Library, x: f64) -> [f64; 2] {
+    match function {
+        // From 8 on the table gives the absolute error alone.
+        Library::J0 | Library::J1 | Library::Y0 | Library::Y1 if x.abs() >= 8.0 => [0.0, 2.2e-6],
+        _ => [units(function) / 8_388_608.0, 0.0],
+    }
+}
+
 /// Units in the last place that CUDA allows (CUDA C++ Programming Guide 12.4, "Mathematical Functions",
 /// table of single precision).
-fn documented(function: Library) -> f64 {
+fn units(function: Library) -> f64 {
     match function {
         Library::Log1p
         | Library::Expm1
@@ -45,12 +54,21 @@ fn documented(function: Library) -> f64 {
         | Library::Cosh
         | Library::Tanh
         | Library::Erf
+        | Library::ErfInverse
         | Library::ReciprocalHypot => 2.0,
         Library::Atan2 | Library::Sinh | Library::Asinh | Library::Atanh | Library::Hypot => 3.0,
-        Library::Tan | Library::Acosh | Library::Power | Library::Erfc => 4.0,
-        Library::NormCdf => 5.0,
+        Library::Tan
+        | Library::Acosh
+        | Library::Power
+        | Library::Erfc
+        | Library::ErfcInverse
+        | Library::Erfcx => 4.0,
+        Library::NormCdf | Library::NormalInverse => 5.0,
         // Outside an interval around its zeros, where the absolute error counts.
         Library::LnGamma => 6.0,
+        Library::I0 | Library::I1 => 6.0,
+        // Below 8.
+        Library::J0 | Library::J1 | Library::Y0 | Library::Y1 => 9.0,
         Library::Gamma => 11.0,
         Library::Fmod | Library::Remainder => 0.0,
     }
@@ -82,9 +100,9 @@ impl Journal {
                 }
                 Marker::End { function } => {
                     let result = f64::from(f32::from_bits(r.words.get(d)[lane]));
-                    let units = |library| documented(library) / 8_388_608.0;
                     let model = Accuracy::rounded(Rounding::Nearest);
-                    let end = self.end(beside, lane, function, (operand, result), (model, &units));
+                    let of = (operand, result);
+                    let end = self.end(beside, lane, function, of, (model, &documented));
                     end.map_or(Word::None, Word::Float)
                 }
             };
@@ -105,7 +123,7 @@ impl Journal {
                 Wide::None
             }
             Marker::End { function } => {
-                let units = |library| documented_of_doubles(library) * f64::EPSILON;
+                let units = |library, _| [documented_of_doubles(library) * f64::EPSILON, 0.0];
                 let end = self.end(beside, lane, function, (operand, result), (DOUBLE, &units));
                 end.map_or(Wide::None, Wide::Double)
             }
@@ -119,7 +137,7 @@ impl Journal {
         lane: usize,
         function: u8,
         (polynomial, result): (Shadow, f64),
-        (model, units): (Accuracy, &dyn Fn(Library) -> f64),
+        (model, documented): (Accuracy, &dyn Fn(Library, f64) -> [f64; 2]),
     ) -> Option<Shadow> {
         let call = beside.calls.get_mut(lane).and_then(Vec::pop);
         let known = Library::ALL.get(usize::from(function)).copied();
@@ -136,7 +154,8 @@ impl Journal {
         let x = [at(0), at(1), 0.0];
         let y = super::table::value(function, x);
         let off = (result - y).abs();
-        let (relative, absolute) = (units(library), model.absolute + off);
+        let [relative, more] = documented(library, x[0]);
+        let absolute = model.absolute + off + more;
         let accuracy = Accuracy { relative, absolute, correct: false, ..model };
         self.scalar((function, accuracy), operands, call.was_open, result)
     }

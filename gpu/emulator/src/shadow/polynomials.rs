@@ -10,7 +10,7 @@ pub(super) struct Polynomial {
 }
 
 /// All that are known.
-pub(super) const POLYNOMIALS: [Polynomial; 20] = [
+pub(super) const POLYNOMIALS: [Polynomial; 21] = [
     Polynomial {
         function: "expm1f",
         uncertainty: 1.4e-6,
@@ -307,6 +307,25 @@ pub(super) const POLYNOMIALS: [Polynomial; 20] = [
             0xbeb8_aa49,
             0x3ef6_384a,
             0xbf38_aa3b,
+        ],
+    },
+    Polynomial {
+        function: "erfcxf",
+        uncertainty: 1e-7,
+        literals: &[
+            0x4120_e148,
+            0x3be6_e05b,
+            0x3a69_a091,
+            0xbc81_fb4b,
+            0x3d15_373b,
+            0xbd88_7c5a,
+            0x3dc0_21d5,
+            0xbdce_d424,
+            0x3d8b_74de,
+            0x3c7b_f170,
+            0xbe0e_f8d4,
+            0x3f9d_d2c9,
+            0x3f10_6ebb,
         ],
     },
 ];

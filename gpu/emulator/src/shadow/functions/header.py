@@ -21,6 +21,60 @@ atanh erf erfc normcdf lgamma tgamma cbrt rcbrt exp2 log2""".split()
 # The polynomials of others are followed.
 DOUBLE = {"asinh": 17, "acosh": 18, "atanh": 19}
 DOUBLE_TWO = {"pow": (29, "powf"), "fmod": (33, "fmodf"), "remainder": (34, "remainderf")}
+# Special functions, with their numbers. They came later, and stand behind all others.
+SPECIAL = {name: 35 + k for k, name in enumerate("""erfinvf erfcinvf erfcxf normcdfinvf cyl_bessel_i0f cyl_bessel_i1f
+j0f j1f y0f y1f""".split())}
+# C++'s names of them. Without j0, j1, y0 and y1: kernels have variables of these names.
+PLAIN_SPECIAL = "erfinv erfcinv erfcx normcdfinv cyl_bessel_i0 cyl_bessel_i1".split()
+# Kernels of functions that need no marker, and of second operands: what each computes of x.
+EXPRESSIONS = {
+    "powf_second": "powf(1.7f, x)",
+    "atan2f_second": "atan2f(1.7f, x)",
+    "hypotf_second": "hypotf(1.7f, x)",
+    "rhypotf_second": "rhypotf(1.7f, x)",
+    "norm3df": "norm3df(x, 1.7f, 0.6f)",
+    "norm4df": "norm4df(x, 1.7f, 0.6f, 0.4f)",
+    "rnorm3df": "rnorm3df(x, 1.7f, 0.6f)",
+    "rnorm4df": "rnorm4df(x, 1.7f, 0.6f, 0.4f)",
+    "fdimf": "fdimf(x, 1.7f)",
+    "fdividef": "fdividef(x, 1.7f)",
+    "fdividef_second": "fdividef(1.7f, x)",
+    "roundf": "roundf(x)",
+    "rintf": "rintf(x)",
+    "truncf": "truncf(x)",
+    "nearbyintf": "nearbyintf(x)",
+    "floorf": "floorf(x)",
+    "ceilf": "ceilf(x)",
+    "fmodf": "fmodf(x, 1.7f)",
+    "fmodf_second": "fmodf(9.3f, x)",
+    "remainderf": "remainderf(x, 1.7f)",
+    "remquof": "(part = remquof(x, 1.7f, &whole), part + whole)",
+    "frexpf": "(part = frexpf(x, &whole), part + whole)",
+    "ldexpf": "ldexpf(x, 3)",
+    "scalbnf": "scalbnf(x, -3)",
+    "modff": "modff(x, &part)",
+    "modff_whole": "(modff(x, &part), part)",
+    "logbf": "logbf(x)",
+    "sincospif": "(sincospif(x, &part, &other), part * other)",
+    "nextafterf": "nextafterf(x, 9.0f)",
+    "copysignf": "copysignf(x, -1.7f)",
+    "copysignf_second": "copysignf(1.7f, x)",
+    "fabsf": "fabsf(x)",
+    "fmaxf": "fmaxf(x, 1.7f)",
+    "fminf": "fminf(x, 1.7f)",
+    "__expf": "__expf(x)",
+    "__exp10f": "__exp10f(x)",
+    "__powf": "__powf(x, 1.7f)",
+    "__powf_second": "__powf(1.7f, x)",
+    "__sinf": "__sinf(x)",
+    "__cosf": "__cosf(x)",
+    "__tanf": "__tanf(x)",
+    "__logf": "__logf(x)",
+    "__log2f": "__log2f(x)",
+    "__log10f": "__log10f(x)",
+    "__fdividef": "__fdividef(x, 1.7f)",
+    "__saturatef": "__saturatef(x)",
+}
 HERE = pathlib.Path(__file__).parent
 
 
@@ -35,30 +89,8 @@ def header():
 """]
     add = lines.append
 
-    def marker(name, bits):
-        add(f"""static __device__ __forceinline__ float splatcheck_{name}(float x) {{
-    float y;
-    asm volatile("max.f32 %0, %1, 0f{bits:08X};" : "=f"(y) : "f"(x));
-    return y;
-}}
-""")
-
     for k, name in enumerate(ONE + TWO):
-        marker(f"begin_{name}", 0x7FC10000 | k)
-        if name in TWO:
-            marker(f"second_{name}", 0x7FC10100 | k)
-        marker(f"end_{name}", 0x7FC20000 | k)
-        if name in TWO:
-            add(f"""static __device__ __forceinline__ float splatcheck_{name}(float a, float b) {{
-    float first = splatcheck_begin_{name}(a), second = splatcheck_second_{name}(b);
-    return splatcheck_end_{name}({name}(first, second));
-}}
-""")
-        else:
-            add(f"""static __device__ __forceinline__ float splatcheck_{name}(float a) {{
-    return splatcheck_end_{name}({name}(splatcheck_begin_{name}(a)));
-}}
-""")
+        single(add, name, k)
     add("""static __device__ __forceinline__ void splatcheck_sincosf(float a, float* s, float* c) {
     float sine, cosine;
     sincosf(splatcheck_begin_sinf(a), &sine, &cosine);
@@ -77,17 +109,55 @@ def header():
         add(f"using ::splatcheck_{name};\n")
     add("}\n#endif\n")
     doubles(add)
-    for name in ONE + TWO:
+    special(add)
+    for name in ONE + TWO + list(SPECIAL):
         add(f"#define {name} splatcheck_{name}\n")
     add("#define sincosf splatcheck_sincosf\n")
-    for name in PLAIN + list(DOUBLE_TWO):
+    for name in PLAIN + PLAIN_SPECIAL + list(DOUBLE_TWO):
         add(f"#define {name} splatcheck_{name}\n")
     add("#endif\n#endif\n")
     (HERE / "markers.cuh").write_text("".join(lines))
 
 
+def single(add, name, k):
+    """A function of single precision between its markers."""
+
+    def marker(name, bits):
+        add(f"""static __device__ __forceinline__ float splatcheck_{name}(float x) {{
+    float y;
+    asm volatile("max.f32 %0, %1, 0f{bits:08X};" : "=f"(y) : "f"(x));
+    return y;
+}}
+""")
+
+    marker(f"begin_{name}", 0x7FC10000 | k)
+    if name in TWO:
+        marker(f"second_{name}", 0x7FC10100 | k)
+    marker(f"end_{name}", 0x7FC20000 | k)
+    if name in TWO:
+        add(f"""static __device__ __forceinline__ float splatcheck_{name}(float a, float b) {{
+    float first = splatcheck_begin_{name}(a), second = splatcheck_second_{name}(b);
+    return splatcheck_end_{name}({name}(first, second));
+}}
+""")
+    else:
+        add(f"""static __device__ __forceinline__ float splatcheck_{name}(float a) {{
+    return splatcheck_end_{name}({name}(splatcheck_begin_{name}(a)));
+}}
+""")
+
+
+def special(add):
+    """Special functions of single precision; they stand last, so that nothing above moves to another line."""
+    for name, k in SPECIAL.items():
+        single(add, name, k)
+    for name in PLAIN_SPECIAL:
+        add(f"static __device__ __forceinline__ float splatcheck_{name}(float a) {{ return splatcheck_{name}f(a); }}\n")
+        add(f"static __device__ __forceinline__ double splatcheck_{name}(double a) {{ return {name}(a); }}\n")
+
+
 def doubles(add):
-    """Functions of double precision; they stand last, so that nothing above moves to another line."""
+    """Functions of double precision; they stand behind those of single, so that nothing above moves to another line."""
 
     def marker(name, bits):
         add(f"""static __device__ __forceinline__ double splatcheck_{name}(double x) {{
@@ -152,6 +222,11 @@ def kernels(library):
         text.append(f"__global__ void k_{name}{signature}    output[i] = {name}(x, 1.7f);\n}}\n")
     text.append(f"__global__ void k_rsqrtf{signature}    output[i] = rsqrtf(x);\n}}\n")
     text.append(f"__global__ void k_sincosf{signature}    float s, c;\n    sincosf(x, &s, &c);\n    output[i] = s * c;\n}}\n")
+    for name in SPECIAL:
+        text.append(f"__global__ void k_{name}{signature}    output[i] = {name}(x);\n}}\n")
+    for name, expression in EXPRESSIONS.items():
+        own = "    int whole;\n    float part, other;\n"
+        text.append(f"__global__ void k_{name}{signature}{own}    output[i] = {expression};\n}}\n")
     text.append("}\n")
     source = "".join(text)
     texts = {}

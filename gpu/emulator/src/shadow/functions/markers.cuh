@@ -746,6 +746,148 @@ static __device__ __forceinline__ auto splatcheck_remainder(A a, B b) -> decltyp
 }
 }
 #endif
+static __device__ __forceinline__ float splatcheck_begin_erfinvf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10023;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_erfinvf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20023;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_erfinvf(float a) {
+    return splatcheck_end_erfinvf(erfinvf(splatcheck_begin_erfinvf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_erfcinvf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10024;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_erfcinvf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20024;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_erfcinvf(float a) {
+    return splatcheck_end_erfcinvf(erfcinvf(splatcheck_begin_erfcinvf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_erfcxf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10025;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_erfcxf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20025;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_erfcxf(float a) {
+    return splatcheck_end_erfcxf(erfcxf(splatcheck_begin_erfcxf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_normcdfinvf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10026;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_normcdfinvf(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20026;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_normcdfinvf(float a) {
+    return splatcheck_end_normcdfinvf(normcdfinvf(splatcheck_begin_normcdfinvf(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_cyl_bessel_i0f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10027;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_cyl_bessel_i0f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20027;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_cyl_bessel_i0f(float a) {
+    return splatcheck_end_cyl_bessel_i0f(cyl_bessel_i0f(splatcheck_begin_cyl_bessel_i0f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_cyl_bessel_i1f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10028;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_cyl_bessel_i1f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20028;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_cyl_bessel_i1f(float a) {
+    return splatcheck_end_cyl_bessel_i1f(cyl_bessel_i1f(splatcheck_begin_cyl_bessel_i1f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_j0f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC10029;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_j0f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC20029;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_j0f(float a) {
+    return splatcheck_end_j0f(j0f(splatcheck_begin_j0f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_j1f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1002A;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_j1f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2002A;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_j1f(float a) {
+    return splatcheck_end_j1f(j1f(splatcheck_begin_j1f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_y0f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1002B;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_y0f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2002B;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_y0f(float a) {
+    return splatcheck_end_y0f(y0f(splatcheck_begin_y0f(a)));
+}
+static __device__ __forceinline__ float splatcheck_begin_y1f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC1002C;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_end_y1f(float x) {
+    float y;
+    asm volatile("max.f32 %0, %1, 0f7FC2002C;" : "=f"(y) : "f"(x));
+    return y;
+}
+static __device__ __forceinline__ float splatcheck_y1f(float a) {
+    return splatcheck_end_y1f(y1f(splatcheck_begin_y1f(a)));
+}
+static __device__ __forceinline__ float splatcheck_erfinv(float a) { return splatcheck_erfinvf(a); }
+static __device__ __forceinline__ double splatcheck_erfinv(double a) { return erfinv(a); }
+static __device__ __forceinline__ float splatcheck_erfcinv(float a) { return splatcheck_erfcinvf(a); }
+static __device__ __forceinline__ double splatcheck_erfcinv(double a) { return erfcinv(a); }
+static __device__ __forceinline__ float splatcheck_erfcx(float a) { return splatcheck_erfcxf(a); }
+static __device__ __forceinline__ double splatcheck_erfcx(double a) { return erfcx(a); }
+static __device__ __forceinline__ float splatcheck_normcdfinv(float a) { return splatcheck_normcdfinvf(a); }
+static __device__ __forceinline__ double splatcheck_normcdfinv(double a) { return normcdfinv(a); }
+static __device__ __forceinline__ float splatcheck_cyl_bessel_i0(float a) { return splatcheck_cyl_bessel_i0f(a); }
+static __device__ __forceinline__ double splatcheck_cyl_bessel_i0(double a) { return cyl_bessel_i0(a); }
+static __device__ __forceinline__ float splatcheck_cyl_bessel_i1(float a) { return splatcheck_cyl_bessel_i1f(a); }
+static __device__ __forceinline__ double splatcheck_cyl_bessel_i1(double a) { return cyl_bessel_i1(a); }
 #define expf splatcheck_expf
 #define exp10f splatcheck_exp10f
 #define expm1f splatcheck_expm1f
@@ -779,6 +921,16 @@ static __device__ __forceinline__ auto splatcheck_remainder(A a, B b) -> decltyp
 #define atan2f splatcheck_atan2f
 #define hypotf splatcheck_hypotf
 #define rhypotf splatcheck_rhypotf
+#define erfinvf splatcheck_erfinvf
+#define erfcinvf splatcheck_erfcinvf
+#define erfcxf splatcheck_erfcxf
+#define normcdfinvf splatcheck_normcdfinvf
+#define cyl_bessel_i0f splatcheck_cyl_bessel_i0f
+#define cyl_bessel_i1f splatcheck_cyl_bessel_i1f
+#define j0f splatcheck_j0f
+#define j1f splatcheck_j1f
+#define y0f splatcheck_y0f
+#define y1f splatcheck_y1f
 #define sincosf splatcheck_sincosf
 #define exp splatcheck_exp
 #define exp10 splatcheck_exp10
@@ -809,6 +961,12 @@ static __device__ __forceinline__ auto splatcheck_remainder(A a, B b) -> decltyp
 #define rcbrt splatcheck_rcbrt
 #define exp2 splatcheck_exp2
 #define log2 splatcheck_log2
+#define erfinv splatcheck_erfinv
+#define erfcinv splatcheck_erfcinv
+#define erfcx splatcheck_erfcx
+#define normcdfinv splatcheck_normcdfinv
+#define cyl_bessel_i0 splatcheck_cyl_bessel_i0
+#define cyl_bessel_i1 splatcheck_cyl_bessel_i1
 #define pow splatcheck_pow
 #define fmod splatcheck_fmod
 #define remainder splatcheck_remainder

@@ -3,10 +3,14 @@
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI, SQRT_2};
 
 use super::super::number::UNIT;
-use super::special::{digamma, erf, erfc, ln_gamma};
+use super::special::bessel::{Bessel, modified};
+use super::special::{
+    digamma, erf, erf_inverse, erfc, erfc_inverse, erfcx, erfcx_slope, inverse_slope, ln_gamma,
+    normal_inverse,
+};
 
-/// A function of CUDA's library (CUDA Math API, "Single Precision Mathematical Functions", and the last two of double
-/// precision).
+/// A function of CUDA's library (CUDA Math API, "Single Precision Mathematical Functions", and fmod and remainder of
+/// double precision).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(in super::super) enum Library {
@@ -45,11 +49,21 @@ pub(in super::super) enum Library {
     ReciprocalHypot,
     Fmod,
     Remainder,
+    ErfInverse,
+    ErfcInverse,
+    Erfcx,
+    NormalInverse,
+    I0,
+    I1,
+    J0,
+    J1,
+    Y0,
+    Y1,
 }
 
 impl Library {
     /// By number.
-    pub(in super::super) const ALL: [Self; 35] = [
+    pub(in super::super) const ALL: [Self; 45] = [
         Self::Exp,
         Self::Exp10,
         Self::Expm1,
@@ -85,6 +99,16 @@ impl Library {
         Self::ReciprocalHypot,
         Self::Fmod,
         Self::Remainder,
+        Self::ErfInverse,
+        Self::ErfcInverse,
+        Self::Erfcx,
+        Self::NormalInverse,
+        Self::I0,
+        Self::I1,
+        Self::J0,
+        Self::J1,
+        Self::Y0,
+        Self::Y1,
     ];
 
     pub(in super::super) const fn operands(self) -> usize {
@@ -139,6 +163,16 @@ impl Library {
             Self::ReciprocalHypot => 1.0 / a.hypot(b),
             Self::Fmod => a % b,
             Self::Remainder => remainder(a, b),
+            Self::ErfInverse => erf_inverse(a),
+            Self::ErfcInverse => erfc_inverse(a),
+            Self::Erfcx => erfcx(a),
+            Self::NormalInverse => normal_inverse(a),
+            Self::I0 => modified(a)[0],
+            Self::I1 => a * modified(a)[1],
+            Self::J0 => Bessel::at(a.abs()).j[0],
+            Self::J1 => a.signum() * Bessel::at(a.abs()).j[1],
+            Self::Y0 => Bessel::at(a).y[0],
+            Self::Y1 => Bessel::at(a).y[1],
         }
     }
 
@@ -148,6 +182,8 @@ impl Library {
         let size = match self {
             // Its terms are up to 30, and cancel where it is 0.
             Self::LnGamma => value.abs().max(32.0),
+            // They swing about 0.
+            Self::J0 | Self::J1 | Self::Y0 | Self::Y1 => value.abs().max(1.0),
             _ => value.abs(),
         };
         self.own_error() * size
@@ -167,6 +203,13 @@ impl Library {
             Self::NormCdf => 4096.0 * UNIT,
             Self::SinPi | Self::CosPi => 8.0 * UNIT,
             Self::Asinh | Self::Acosh | Self::Atanh => 64.0 * UNIT,
+            Self::Erfcx => 64.0 * UNIT,
+            // Of x the logarithm of erfc is within 64 units and x^2 of them, and its derivative above x.
+            Self::ErfInverse | Self::ErfcInverse | Self::NormalInverse => 256.0 * UNIT,
+            // The terms about |x|/2 are within 3/2 |x| units, and f64 ends at 714.
+            Self::I0 | Self::I1 => 2048.0 * UNIT,
+            // Each step of the recurrence, up to 70, adds some units.
+            Self::J0 | Self::J1 | Self::Y0 | Self::Y1 => 256.0 * UNIT,
             _ => 4.0 * UNIT,
         }
     }
@@ -217,6 +260,20 @@ impl Library {
             Self::ReciprocalHypot => [-a * y.powi(3), -b * y.powi(3), 0.0],
             // a less a whole number of b.
             Self::Fmod | Self::Remainder => [1.0, -self.times(a, b), 0.0],
+            Self::ErfInverse => one(inverse_slope(1.0 - a.abs())),
+            Self::ErfcInverse => one(-inverse_slope(a.min(2.0 - a))),
+            Self::Erfcx => one(erfcx_slope(a)),
+            Self::NormalInverse => one(2.0 * SQRT_2 * inverse_slope(2.0 * a.min(1.0 - a))),
+            Self::I0 => one(a * modified(a)[1]),
+            Self::I1 => {
+                let [zero, over] = modified(a);
+                one(zero - over)
+            }
+            // Of J0 it is odd and of J1 even.
+            Self::J0 => one(a.signum() * Bessel::at(a.abs()).slopes(a.abs())[0]),
+            Self::J1 => one(Bessel::at(a.abs()).slopes(a.abs())[1]),
+            Self::Y0 => one(Bessel::at(a).slopes(a)[2]),
+            Self::Y1 => one(Bessel::at(a).slopes(a)[3]),
         }
     }
 
@@ -234,6 +291,7 @@ impl Library {
         own + match self {
             Self::Sin | Self::Cos => r[0].min(2.0),
             Self::SinPi | Self::CosPi => (PI * r[0]).min(2.0),
+            Self::J0 | Self::J1 | Self::Y0 | Self::Y1 => self.steepest(x[0], r[0])[0] * r[0],
             _ => self.ends(x, r, |at| (self.value(at) - y).abs()),
         }
     }
@@ -248,10 +306,40 @@ impl Library {
             let moved = match self {
                 Self::Sin | Self::Cos => c[0].min(2.0),
                 Self::SinPi | Self::CosPi => PI * (PI * c[0]).min(2.0),
+                Self::J0 | Self::J1 | Self::Y0 | Self::Y1 if k > 0 => 0.0,
+                // Their derivatives are such functions too, whose own error is absolute where they are small.
+                Self::J0 | Self::J1 | Self::Y0 | Self::Y1 => {
+                    self.steepest(x[0], c[0])[1] * c[0] + self.error(d[0])
+                }
                 _ => self.ends(x, c, |at| (self.partials(at, self.value(at))[k] - d[k]).abs()),
             };
             moved + 2.0 * self.own_error() * d[k].abs() + 8.0 * UNIT * d[k].abs()
         })
+    }
+
+    /// The most that the first and the second derivative of a function of Bessel's are within reach. Those of J are
+    /// integrals over a quarter of a turn (DLMF 10.9.1, differentiated): 2/pi of the sine, its square and its cube. Those
+    /// of Y are by what bounds Y from the nearest number on (DLMF 10.6.2 and 10.6.3).
+    fn steepest(self, a: f64, r: f64) -> [f64; 2] {
+        let of_y = || {
+            let nearest = a - r;
+            let [zero, one] = Bessel::at(nearest).moduli();
+            let first = zero + one / nearest;
+            [one, first, one + first / nearest + one / (nearest * nearest)]
+        };
+        match self {
+            Self::J0 => [2.0 / PI, 0.5],
+            Self::J1 => [0.5, 4.0 / (3.0 * PI)],
+            Self::Y0 => {
+                let [first, second, _] = of_y();
+                [first, second]
+            }
+            Self::Y1 => {
+                let [_, first, second] = of_y();
+                [first, second]
+            }
+            _ => [f64::INFINITY; 2],
+        }
     }
 
     /// Whether a pole, or the end of a branch, is within reach.
@@ -263,7 +351,10 @@ impl Library {
                 branch(a - r) != branch(a + r)
             }
             Self::ReciprocalCbrt => a.abs() <= r,
-            Self::LnGamma | Self::Gamma => a - r <= 0.0,
+            Self::LnGamma | Self::Gamma | Self::Y0 | Self::Y1 => a - r <= 0.0,
+            Self::ErfInverse => a.abs() + r >= 1.0,
+            Self::ErfcInverse => a - r <= 0.0 || a + r >= 2.0,
+            Self::NormalInverse => a - r <= 0.0 || a + r >= 1.0,
             Self::Atan2 => holds_origin || b - s < 0.0 && a.abs() <= r,
             Self::ReciprocalHypot => holds_origin,
             // The whole number is another one, or b may be 0.

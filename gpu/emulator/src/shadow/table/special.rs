@@ -4,7 +4,9 @@
 //! (continued fraction of erfc), 6.1.40 and 6.1.41 (Stirling's series of ln gamma), 6.3.18
 //! (of its derivative), 6.1.15 and 6.1.17 (recurrence and reflection).
 
-use std::f64::consts::{FRAC_2_SQRT_PI, PI};
+pub(super) mod bessel;
+
+use std::f64::consts::{FRAC_2_SQRT_PI, PI, SQRT_2};
 
 /// erf(x). Below 2.5 by 2/sqrt(pi) exp(-x^2) sum 2^n x^(2n+1)/(2n+1)!!, whose terms are all positive,
 /// so that rounding adds up to some 2^-49 and nothing cancels.
@@ -32,9 +34,89 @@ pub(super) fn erfc(x: f64) -> f64 {
     if x < 1.0 {
         return 1.0 - erf(x);
     }
+    0.5 * FRAC_2_SQRT_PI * square_exp(x) / (x + behind(x))
+}
+
+/// What the continued fraction adds to x, from 1 on.
+fn behind(x: f64) -> f64 {
     let steps = if x < 2.0 { 500 } else { 120 };
-    let fraction = (1..=steps).rev().fold(x, |rest, k| x + 0.5 * f64::from(k) / rest);
-    0.5 * FRAC_2_SQRT_PI * square_exp(x) / fraction
+    0.5 / (2..=steps).rev().fold(x, |rest, k| x + 0.5 * f64::from(k) / rest)
+}
+
+/// exp(x^2) erfc(x).
+pub(super) fn erfcx(x: f64) -> f64 {
+    if x < 0.0 {
+        2.0 / square_exp(x) - erfcx(-x)
+    } else if x < 1.0 {
+        erfc(x) / square_exp(x)
+    } else {
+        0.5 * FRAC_2_SQRT_PI / (x + behind(x))
+    }
+}
+
+/// The derivative of erfcx, 2 x erfcx(x) - 2/sqrt(pi); from 1 on without what cancels there.
+pub(super) fn erfcx_slope(x: f64) -> f64 {
+    if x < 1.0 {
+        2.0 * x * erfcx(x) - FRAC_2_SQRT_PI
+    } else {
+        let more = behind(x);
+        -FRAC_2_SQRT_PI * more / (x + more)
+    }
+}
+
+/// The inverse of erf. The complement of what is above 1/2 is exact.
+pub(super) fn erf_inverse(y: f64) -> f64 {
+    if y.abs() > 0.5 {
+        return y.signum() * erfc_inverse(1.0 - y.abs());
+    }
+    // Newton's rule. erf is concave and below 2 x/sqrt(pi), so that it starts too low and only rises; where it no longer
+    // does, the rounding of erf is reached.
+    let (size, mut x) = (y.abs(), y.abs() / FRAC_2_SQRT_PI);
+    loop {
+        let next = x + (size - erf(x)) / (FRAC_2_SQRT_PI * square_exp(x));
+        if next > x {
+            x = next;
+        } else {
+            return x.copysign(y);
+        }
+    }
+}
+
+/// The inverse of erfc. 1 - z and 2 - z are exact where they are used.
+pub(super) fn erfc_inverse(z: f64) -> f64 {
+    if z > 1.0 {
+        return -erfc_inverse(2.0 - z);
+    }
+    if z >= 0.5 {
+        return erf_inverse(1.0 - z);
+    }
+    if z == 0.0 {
+        return f64::INFINITY;
+    }
+    // Newton's rule on ln erfc, which is concave and below -x^2, so that it starts too high and only falls.
+    let log = z.ln();
+    let mut x = (-log).sqrt();
+    loop {
+        let scaled = erfcx(x);
+        let above = scaled.ln() - x * x - log;
+        let next = x + above * scaled / FRAC_2_SQRT_PI;
+        if next < x {
+            x = next;
+        } else {
+            return x;
+        }
+    }
+}
+
+/// The derivative of the inverse of erf where erfc is `tail`, at most 1: sqrt(pi)/2 exp(x^2), the exponential by
+/// erfcx(x)/tail, since erfcx hardly changes with the rounding of x.
+pub(super) fn inverse_slope(tail: f64) -> f64 {
+    erfcx(erfc_inverse(tail)) / (FRAC_2_SQRT_PI * tail)
+}
+
+/// The inverse of the normal distribution's function.
+pub(super) fn normal_inverse(p: f64) -> f64 {
+    -SQRT_2 * erfc_inverse(2.0 * p)
 }
 
 /// exp(-x^2), the square by its two halves: the rounding of x^2 alone would be x^2 parts in 2^53.
@@ -139,6 +221,52 @@ mod tests {
             let difference = (erfc(x) - (1.0 - erf(x))).abs();
             assert!(difference < 1e-15, "erfc({x}) differs by {difference:e}");
         }
+    }
+
+    #[test]
+    fn inverses_lead_back() {
+        for step in 1..2000 {
+            let z = f64::from(step) * 0.001;
+            let x = erfc_inverse(z);
+            // By what erfc changes within the rounding of x.
+            let allowed = 2e-15 * z + 1e-15 * x.abs() * FRAC_2_SQRT_PI * square_exp(x);
+            assert!((erfc(x) - z).abs() <= allowed, "erfc of the inverse of {z}: {}", erfc(x));
+            let x = erf_inverse(1.0 - z);
+            let off = (erf(x) - (1.0 - z)).abs();
+            assert!(off <= 4e-15 * (1.0 - z).abs(), "erf of the inverse of {}", 1.0 - z);
+        }
+        // Far out, by logarithms.
+        for power in 1..130 {
+            let z = 2.0_f64.powi(-power);
+            let x = erfc_inverse(z);
+            assert!((erfc(x) / z - 1.0).abs() < 1e-13, "erfc of the inverse of {z}");
+        }
+        // Tables 7.1 and 26.5.
+        assert_abs_diff_eq!(erf_inverse(0.842_700_792_949_714_9), 1.0, epsilon = 4e-15);
+        assert_abs_diff_eq!(normal_inverse(0.975), 1.959_963_984_540_054, epsilon = 4e-15);
+        assert_eq!(erf_inverse(0.0), 0.0, "at 0");
+        assert_eq!(erfc_inverse(0.0), f64::INFINITY, "at the end");
+        assert!(erfc_inverse(-0.1).is_nan() && erfc_inverse(2.1).is_nan(), "outside");
+    }
+
+    #[test]
+    fn erfcx_is_the_same_by_both_formulas() {
+        for step in 0..80 {
+            let x = -3.0 + f64::from(step) * 0.05;
+            let direct = (x * x).exp() * erfc(x);
+            assert_relative_eq!(erfcx(x), direct, max_relative = 1e-14);
+            assert_relative_eq!(
+                erfcx_slope(x),
+                2.0 * x * direct - FRAC_2_SQRT_PI,
+                max_relative = 4e-14
+            );
+        }
+        // 7.1.23: 1/(sqrt(pi) x) (1 - 1/(2 x^2) + 3/(4 x^4) - 15/(8 x^6) ...).
+        let (x, q) = (1000.0, 1e-6);
+        let far = 0.5 * FRAC_2_SQRT_PI / x;
+        assert_relative_eq!(erfcx(x), far * (1.0 - 0.5 * q + 0.75 * q * q), max_relative = 1e-15);
+        let slope = -far / x * (1.0 - 1.5 * q + 3.75 * q * q);
+        assert_relative_eq!(erfcx_slope(x), slope, max_relative = 1e-15);
     }
 
     #[test]

@@ -64,6 +64,13 @@ fn operands(function: Function, draw: &mut Draw) -> [f64; 3] {
             }
             L::Tanh | L::Erf | L::Erfc | L::NormCdf => draw.between(-4.0, 4.0),
             L::Hypot | L::ReciprocalHypot | L::Fmod | L::Remainder => draw.any(),
+            L::ErfInverse => draw.between(-0.9, 0.9),
+            L::ErfcInverse => draw.between(0.1, 1.9),
+            L::NormalInverse => draw.between(0.1, 0.9),
+            L::Erfcx => draw.between(-3.0, 20.0),
+            L::I0 | L::I1 => draw.between(-20.0, 20.0),
+            L::J0 | L::J1 => draw.between(-40.0, 40.0),
+            L::Y0 | L::Y1 => draw.between(0.1, 40.0),
         },
         _ => draw.any(),
     };
