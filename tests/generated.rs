@@ -46,7 +46,7 @@ fn by_line(records: &[Record]) -> String {
 #[test]
 fn a_fixed_sample_has_these_survivors() {
     let subjects = subjects(&[], None).expect("the artifacts are whole");
-    let drawn = sample::draw(&subjects, 120, 1).expect("there are more");
+    let drawn = sample::draw(&subjects, 250, 1).expect("there are more");
     let names = splatcheck_workloads::all().into_iter().map(|workload| workload.name());
     let argued = Argued::read_all(&root().join("tests/mutants"), names);
     let argued = argued.expect("the arguments can be read");
@@ -59,7 +59,7 @@ fn a_fixed_sample_has_these_survivors() {
         "killed, but proved or argued"
     );
     let score = score(&hunted.records);
-    assert_eq!(score.mutants(), 120, "all were run: {score:?}");
+    assert_eq!(score.mutants(), 250, "all were run: {score:?}");
     assert_eq!(score.refused, 0, "the emulator parses every mutant: {score:?}");
     insta::assert_snapshot!(by_line(&hunted.records));
 }
