@@ -61,7 +61,11 @@ fn a_part_of_a_campaign_is_not_taken_for_whole() {
     for part in ["1/2", "2/2"] {
         let out = part.replace('/', "-");
         let said = interrupted(here, &[&fuzz[..], &["--shard", part, "--out", &out]].concat());
-        assert!(said.starts_with("interrupted, "), "{said}");
+        // A busy machine may not have judged a case by then, and then none is counted.
+        assert!(
+            ["interrupted, ", "interrupted: "].iter().any(|first| said.starts_with(first)),
+            "{said}"
+        );
         assert!(said.contains("no result.json is written"), "{said}");
         assert!(!here.join(&out).join("result.json").exists(), "{said}");
     }

@@ -2,7 +2,7 @@
 
 use super::gate::{at_gates, features as gated_features, gradients as gated_gradients};
 use super::keys::{Keys, of_corners};
-use super::{Bounds, TableBounds, features, of_entries, of_positions};
+use super::stages::{Bounds, TableBounds, features, of_entries, of_positions};
 use crate::arithmetic::{Bounded, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 use crate::grid::gate::{AtGates, Gated, Gradients};
 use crate::grid::table::Grid;

@@ -1,6 +1,7 @@
 //! Bounds of gated encodings: see [`crate::grid::gate`].
 
-use super::{Bounds, Sum, TableBounds, features as features_of, of_entries, of_positions};
+use super::stages::{Bounds, TableBounds, features as features_of, of_entries, of_positions};
+use super::sum::Sum;
 use crate::arithmetic::{Bounded, Model};
 use crate::grid::gate::{AtGates, Gated, Gradients, gated, width};
 use crate::grid::stages::Input;
