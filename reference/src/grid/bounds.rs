@@ -6,7 +6,7 @@
 //! a result is continuous the cells differ by little (features of hats), where it jumps (features of
 //! nearest, slopes of linear) by the jump.
 //!
-//! A program may add up a sum's terms in any order; see [`ElementBound`]. A slope's term is a product of a level's
+//! A program may add up a sum's terms in any order; see [`ElementBound`](crate::arithmetic::ElementBound). A slope's term is a product of a level's
 //! scale, S'(t), the sides' weights, a gradient and a difference of entries: programs multiply these in
 //! any order, and some of them sums of terms in place of terms (tiny-cuda-nn keeps dy/dx, which its
 //! backward pass multiplies by the gradients). A term passes as many products in each, but one that is

@@ -195,7 +195,7 @@ pub fn project_backward<M: Compiled>(
 }
 
 /// Bounds of the images and gradients of a scene whose numbers are a kernel's inputs
-/// ([`Scalar::from_f32`]), for programs that spell the projection as `spellings` says.
+/// ([`Scalar::from_f32`](crate::arithmetic::Scalar::from_f32)), for programs that spell the projection as `spellings` says.
 ///
 /// # Errors
 /// [`TooManyPairs`], where a pair counts if some program lists it.
