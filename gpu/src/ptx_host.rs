@@ -98,6 +98,13 @@ pub(crate) struct PtxJob<'a> {
 }
 
 impl PtxJob<'_> {
+    /// The kernel that it runs.
+    pub(crate) fn artifact(&self, device: &impl PtxDevice) -> Artifact {
+        let Self { stage, sizes, setting, .. } = *self;
+        let artifact = device.build().artifact(stage, setting, sizes);
+        artifact.written_in(device.language(), stage, sizes)
+    }
+
     /// Uploads everything that the kernel takes.
     pub(crate) fn prepare<D: PtxDevice>(
         &self,
@@ -117,10 +124,7 @@ impl PtxJob<'_> {
             written.push(self.output(device, buffer)?);
         }
         Ok(Prepared {
-            artifact: device
-                .build()
-                .artifact(stage, setting, sizes)
-                .written_in(language, stage, sizes),
+            artifact: self.artifact(device),
             geometry: Geometry::new(stage, setting, sizes)?,
             record: stage.record(inputs, sizes, threshold, language)?,
             inputs: read,

@@ -36,7 +36,7 @@ pub struct Pair<'a> {
     pub backward: (Stage, &'a Tensors),
     /// How the backward stage adds up, where it does.
     pub setting: Option<Setting>,
-    /// Where the derivative of the forward stage is another on purpose: [`SourceLine`](crate::source_lines::SourceLine)s.
+    /// Where the derivative of the forward stage is another on purpose, by [`SourceLine`]s.
     pub conventions: &'a Conventions,
 }
 
@@ -219,7 +219,12 @@ impl EmulatorEngine {
             pair;
         self.begin_anew();
         self.memory_mut().follow(Some(Shadowing::TAPE.bytes()));
-        self.memory_mut().set_conventions(conventions.clone()).map_err(internal)?;
+        if !conventions.is_empty() {
+            let (stage, sizes) = (forward.spec(), forward.sizes(inputs)?);
+            let job = PtxJob { stage, inputs, sizes: &sizes, setting: None };
+            self.name_lines(&job.artifact(self))?;
+            self.memory_mut().set_conventions(conventions.clone()).map_err(internal)?;
+        }
         let mut places = Places::default();
         let (_, artifact) = self.shadowed(Shadowing::TAPE, |engine| {
             engine.row(forward.spec(), inputs, None, &mut places)
@@ -279,9 +284,6 @@ impl EmulatorEngine {
         let sizes = row.sizes(inputs)?;
         let job = PtxJob { stage: row, inputs, sizes: &sizes, setting };
         let mut prepared = job.prepare(self)?;
-        if self.memory_mut().has_conventions() {
-            self.name_lines(&prepared.artifact)?;
-        }
         for (buffer, at) in row.ptx.buffers.inputs.iter().zip(&mut prepared.inputs) {
             let ports = buffer.elements(row.inputs, &sizes);
             match taken(&ports, places) {

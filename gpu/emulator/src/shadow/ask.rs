@@ -188,12 +188,6 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// Whether the derivative is another on purpose somewhere.
-    #[must_use]
-    pub fn has_conventions(&self) -> bool {
-        self.journal.as_deref().is_some_and(Journal::departs)
-    }
-
     /// From the next launch on these decisions are taken the other way. Forgotten by [`follow`](Self::follow).
     ///
     /// # Errors

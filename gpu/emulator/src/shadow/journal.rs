@@ -198,11 +198,6 @@ impl Journal {
         self.conventions = conventions;
     }
 
-    /// Whether the derivative is another on purpose somewhere.
-    pub(super) fn departs(&self) -> bool {
-        !self.conventions.is_empty()
-    }
-
     /// From now on there is a tape, of so many bytes.
     pub(crate) fn with_tape(&mut self, bytes: u64) {
         match &mut self.tape {

@@ -129,7 +129,7 @@ fn functions_of_a_few_instructions_are_right_and_nothing_is_lost() {
     }
 }
 
-/// The number next to another is made by integers, one more than its bits are. Nobody follows that, and it is said.
+/// nextafterf adds 1 to the bits of a number. No rule follows that, so the machine must say that the number is lost.
 #[test]
 fn the_next_number_is_lost_aloud() {
     let function = ALGEBRAIC.iter().find(|function| function.name == "nextafterf");
@@ -138,7 +138,7 @@ fn the_next_number_is_lost_aloud() {
         let ran =
             outcome(&renamed(&ptx(name), function), &operands(function, 0), &Schedule::lockstep());
         let losses: Vec<_> = ran.memory.losses().iter().map(|lost| lost.loss).collect();
-        assert!(!losses.is_empty(), "{name}: it is said where");
+        assert!(!losses.is_empty(), "{name}: the place of the loss is named");
         assert!(losses.iter().all(|loss| *loss == Loss::Bits), "{name}: {losses:?}");
         let seeds = [Seed { output: ran.output, gradient: &[1.0; 32] }];
         let gradient = ran.memory.gradient(&seeds).expect("there is a tape");
